@@ -11,7 +11,6 @@
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
 static void fill(struct err *err, enum err_code code, struct src_pos pos, const char *format,
                  va_list args) __attribute__((format(printf, 4, 0)));

@@ -3,7 +3,6 @@
 #ifndef SIM_BASE_UNITS_H
 #define SIM_BASE_UNITS_H
 
-#include <stdbool.h>
 #include <stdint.h>
 
 /* An instant: picoseconds since the start of the simulation. */

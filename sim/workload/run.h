@@ -11,8 +11,9 @@
 #include "sim/base/err.h"
 #include "sim/base/ids.h"
 #include "sim/base/units.h"
-#include "sim/fabric/cluster.h"
+#include "sim/core/evq.h"
 #include "sim/fabric/fabric.h"
+#include "sim/fabric/param.h"
 
 /* X(identifier, name in YAML) */
 #define RUN_OP_LIST(X)                                                                          \
