@@ -89,4 +89,38 @@ sound_tree
 printf '/* from /%s/main */\n' work >>"$tree/sim/base/one.h"
 finds 'mentions: an absolute path' 'one.h:3' "$lint/check_mentions.sh" "$tree"
 
+# readme: a page with one command and what it prints.
+page() {
+    fence='```'
+    printf 'text\n\n%ssh\n%s\n%s\n\n' "$fence" "$1" "$fence" >"$tree/page.md"
+    [ -z "$2" ] || printf '%stext\n%s\n%s\n' "$fence" "$2" "$fence" >>"$tree/page.md"
+}
+readme() {
+    finds "$1" "$2" "$lint/check_readme.sh" "$tree" "$tree/sim" "$tree/page.md"
+}
+sound_tree
+three='printf "a\nb\nc\n"'
+for text in "$(printf 'a\nb\nc')" "$(printf 'a\n...')" "$(printf '...\nc')" "$(printf '...\nb\n...')"; do
+    page "$three" "$text"
+    passes "readme: $text" "$lint/check_readme.sh" "$tree" "$tree/sim" "$tree/page.md"
+done
+page "$three" "$(printf 'a\nB\nc')"
+readme 'readme: another line' 'page.md:3: the page says   B'
+page "$three" a
+readme 'readme: too little' 'page.md:3: more was said: b'
+page "$three" "$(printf 'a\n...\nd')"
+readme 'readme: a line that never comes' 'page.md:3: the page says   d'
+page : "$(printf 'a')"
+readme 'readme: silence where the page shows output' 'page.md:3: the page says   a'
+page false ''
+readme 'readme: a command that fails' 'page.md:3: the command fails'
+echo 'no command' >"$tree/page.md"
+readme 'readme: nothing to run' 'nothing was checked'
+printf '#!/bin/sh\necho "  demo  shows"\n' >"$tree/dev"
+chmod +x "$tree/dev"
+page './dev demo' ''
+passes 'readme: ./dev demo' "$lint/check_readme.sh" "$tree" "$tree/sim" "$tree/page.md"
+page './dev dance' ''
+readme 'readme: a ./dev command that is not' "no command 'dance'"
+
 exit "$failures"
