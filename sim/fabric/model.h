@@ -88,6 +88,12 @@ struct macos_model {
     struct provenance provenance;
 };
 
+/* A name that people use for a Mac that nobody can buy, and why it is refused. */
+struct unsold_model {
+    const char *name; /* "mac-studio-m4-ultra" */
+    const char *why;
+};
+
 struct catalog {
     struct arena arena;
     struct chip_model *chips;
@@ -98,6 +104,8 @@ struct catalog {
     size_t cable_count;
     struct macos_model *macos; /* ascending version */
     size_t macos_count;
+    struct unsold_model *unsold;
+    size_t unsold_count;
     struct param_set params;
 };
 
@@ -107,6 +115,9 @@ const struct chip_model *catalog_find_chip(const struct catalog *catalog, const 
 /* The profile in force for a version such as "26.4.1": the newest one not above it; NULL when the
  * version is older than every profile or is not a dotted number. */
 const struct macos_model *catalog_find_macos(const struct catalog *catalog, const char *version);
+const struct unsold_model *catalog_find_unsold(const struct catalog *catalog, const char *name);
+/* True for dotted numbers such as "26.4.1", each of at most six digits. */
+bool macos_version_is_valid(const char *version);
 /* Compares dotted versions number by number: "26.10" is above "26.9". */
 int macos_version_compare(const char *a, const char *b);
 
