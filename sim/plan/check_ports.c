@@ -255,23 +255,21 @@ static void report_doubtful_port(struct check_state *s, struct cluster_end end)
                            "# no other port of %s is free: check that ibv_devinfo shows rdma_%s "
                            "PORT_ACTIVE, or mesh %zu computers",
                            host->name, port->ifname, sure + 1);
-    check_add(s,
-              &(struct finding){
-                  .id = "port-beside-ethernet",
-                  .severity = CHECK_WARNING,
-                  .where = check_port_name(s, end),
-                  .why = arena_format(
-                      s->arena,
-                      "Sources disagree whether this port does RDMA%s%s: exo says the port beside "
-                      "Ethernet cannot (README, PR 1543); the MLX documentation lists its device "
-                      "and J. Geerling was told by Apple that all ports can. Without it %s has %s "
-                      "and a full mesh ends at %zu computers instead of %zu.",
-                      port->doubt ? "; the catalogue notes: " : "", port->doubt ? port->doubt : "",
-                      host->model->name, check_plural(s, sure, "port"), sure + 1,
-                      mesh_ports(host, false) + 1),
-                  .fix = fix,
-                  .pos = host->pos,
-              });
+    check_add(
+        s,
+        &(struct finding){
+            .id = "port-beside-ethernet",
+            .severity = CHECK_WARNING,
+            .where = check_port_name(s, end),
+            .why = arena_format(
+                s->arena,
+                "Sources disagree whether this port does RDMA. %s Without it %s has %s and a full "
+                "mesh ends at %zu computers instead of %zu.",
+                port->doubt ? port->doubt : "", host->model->name, check_plural(s, sure, "port"),
+                sure + 1, mesh_ports(host, false) + 1),
+            .fix = fix,
+            .pos = host->pos,
+        });
 }
 
 /* Cables in ports that sources disagree about. */

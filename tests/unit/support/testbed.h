@@ -24,7 +24,7 @@ struct testbed {
     .kind = PORT_THUNDERBOLT, .rate = {80000000000U}, .generation = 5}
 #define TB5_DOUBTFUL(n, text, name) {.number = (n), .label = (text), .ifname = (name), \
     .kind = PORT_THUNDERBOLT, .rate = {80000000000U}, .generation = 5, .is_doubtful = true, \
-    .doubt = "exo says no RDMA here, MLX lists the device"}
+    .doubt = "exo says no RDMA here, MLX lists the device."}
 #define TB4(n, text, name) {.number = (n), .label = (text), .ifname = (name), \
     .kind = PORT_THUNDERBOLT, .rate = {40000000000U}, .generation = 4}
 #define ETH10(n, name) {.number = (n), .label = "Ethernet", .ifname = (name), \
