@@ -249,7 +249,7 @@ static void count_for_result(const struct check_state *s, struct check_result *r
  * Requires: each port names its cable and each cable its ports; hosts of items, goals and matrix
  *           are hosts of the cluster.
  * Cost:     O(hosts * (hosts + cables)) apart from two searches with a stated bound: rings
- *           (RING_STEPS_MAX in check_cabling.c) and bridge cuts (CUT_EXACT_MAX in check_bridge.c).
+ *           (RING_STEPS_MAX in check_ring.c) and bridge cuts (CUT_EXACT_MAX in check_bridge.c).
  */
 void check_cluster(const struct check_input *input, struct check_result *ret)
 {

@@ -10,14 +10,11 @@
  * Several cables between two neighbours are wires of a ring, wire k being one cable at both ends;
  * pairs with unequal counts use the common minimum (exo PR 2195).
  */
-#include <string.h>
-
+#include "sim/plan/check_ring.h"
 #include "sim/plan/check_rules.h"
 
 #define PATHS_MAX       16U
 #define PAIRS_SHOWN_MAX 12U
-#define RING_HOSTS_MAX  64U
-#define RING_STEPS_MAX  200000U
 
 bool check_is_thunderbolt(const struct check_state *s, cable_id cable)
 {
@@ -62,85 +59,26 @@ bool check_has_all_links(const struct check_state *s, const struct check_group *
     return true;
 }
 
-/* A search for a ring through all hosts, in depth first order with a bound on its steps. */
-struct ring_search {
-    size_t count;
-    bool linked[RING_HOSTS_MAX][RING_HOSTS_MAX];
-    size_t order[RING_HOSTS_MAX];
-    bool used[RING_HOSTS_MAX];
-    size_t next[RING_HOSTS_MAX]; /* the candidate to try at each depth */
-    uint32_t steps;
-};
-
-static void fill_links(const struct check_state *s, const struct check_group *group,
-                       struct ring_search *search)
-{
-    for (size_t i = 0; i < group->count; i++) {
-        for (size_t k = i + 1; k < group->count; k++) {
-            bool linked = check_has_link(s, group->hosts[i], group->hosts[k], group->is_ip);
-
-            search->linked[i][k] = linked;
-            search->linked[k][i] = linked;
-        }
-    }
-}
-
-/* Moves to the next candidate at `depth`; false when they are used up. */
-static bool place_next(struct ring_search *search, size_t depth)
-{
-    size_t before = search->order[depth - 1];
-
-    for (size_t k = search->next[depth]; k < search->count; k++) {
-        if (search->used[k] || !search->linked[before][k])
-            continue;
-        search->next[depth] = k + 1;
-        search->order[depth] = k;
-        search->used[k] = true;
-        return true;
-    }
-    return false;
-}
-
-static bool search_ring(struct ring_search *search)
-{
-    size_t depth = 1;
-
-    search->used[0] = true;
-    while (depth > 0 && search->steps++ < RING_STEPS_MAX) {
-        if (depth == search->count) {
-            if (search->linked[search->order[depth - 1]][0])
-                return true;
-            depth--;
-            search->used[search->order[depth]] = false;
-            continue;
-        }
-        if (place_next(search, depth)) {
-            depth++;
-            if (depth < search->count)
-                search->next[depth] = 1;
-            continue;
-        }
-        depth--;
-        if (depth > 0)
-            search->used[search->order[depth]] = false;
-    }
-    return false;
-}
-
 bool check_find_ring(const struct check_state *s, const struct check_group *group, host_id *ret)
 {
-    if (group->count < 2 || group->count > RING_HOSTS_MAX)
+    size_t n = group->count;
+    size_t order[RING_MACHINES_MAX];
+
+    if (n > RING_MACHINES_MAX)
         return false;
 
-    struct ring_search *search = arena_alloc(s->arena, sizeof *search);
+    bool *linked = arena_alloc_array(s->arena, n * n, sizeof *linked);
 
-    search->count = group->count;
-    search->next[1] = 1;
-    fill_links(s, group, search);
-    if (!search_ring(search))
+    for (size_t i = 0; i < n; i++) {
+        for (size_t k = i + 1; k < n; k++) {
+            linked[i * n + k] = check_has_link(s, group->hosts[i], group->hosts[k], group->is_ip);
+            linked[k * n + i] = linked[i * n + k];
+        }
+    }
+    if (!ring_find(linked, n, order))
         return false;
-    for (size_t i = 0; i < group->count; i++)
-        ret[i] = group->hosts[search->order[i]];
+    for (size_t i = 0; i < n; i++)
+        ret[i] = group->hosts[order[i]];
     return true;
 }
 
@@ -333,7 +271,7 @@ static void check_bare_shape(struct check_state *s)
         .kind = GROUP_MESH, .hosts = s->computers, .count = s->computer_count};
     size_t n = s->computer_count;
 
-    if (n < 2 || n > RING_HOSTS_MAX || s->cluster->cable_count == 0 ||
+    if (n < 2 || n > RING_MACHINES_MAX || s->cluster->cable_count == 0 ||
         !s->wants_rdma[s->computers[0].ix] || check_has_all_links(s, &all))
         return;
 

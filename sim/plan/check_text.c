@@ -12,6 +12,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "sim/plan/check_address.h"
 #include "sim/plan/check_rules.h"
 
 #define PREFS "/Library/Preferences/SystemConfiguration/preferences.plist"
@@ -110,26 +111,16 @@ void check_bridge_reboot(struct text *fix)
                   "half hour), and list the services with: networksetup -listallnetworkservices");
 }
 
-/* The address of one end of a cable: a /30 a cable; machines on one hub share a /24. */
 static void add_address(const struct check_state *s, struct text *fix, struct cluster_end end)
 {
     const struct cluster_host *host = check_host(s, end.host);
-    const struct cluster_port *port = &host->ports[end.port];
-    const struct cluster_cable *cable = &s->cluster->cables[port->cable.ix];
-    struct cluster_end peer = cluster_peer(cable, end.host);
-    const char *ifname = port->model->ifname;
-    uint32_t k = port->cable.ix;
-    bool is_a = cable->a.host.ix == end.host.ix;
+    const char *ifname = host->ports[end.port].model->ifname;
+    struct port_address at = port_address_of(s->cluster, end, s->arena);
 
     check_command(fix, host, "sudo networksetup -createnetworkservice \"tb %s\" %s", ifname,
                   ifname);
-    if (check_is_computer(check_host(s, peer.host)))
-        check_command(fix, host,
-                      "sudo networksetup -setmanual \"tb %s\" 192.168.%u.%u 255.255.255.252",
-                      ifname, k / 64 % 256, 4 * (k % 64) + (is_a ? 1 : 2));
-    else
-        check_command(fix, host, "sudo networksetup -setmanual \"tb %s\" 10.%u.%u.%u 255.255.255.0",
-                      ifname, 200U, peer.host.ix % 256, peer.port % 254 + 1);
+    check_command(fix, host, "sudo networksetup -setmanual \"tb %s\" %s %s", ifname, at.address,
+                  at.netmask);
 }
 
 void check_address_commands(const struct check_state *s, struct text *fix, host_id host)
