@@ -127,23 +127,31 @@ static size_t count_live_cables(const struct component *c, uint32_t host)
     return count;
 }
 
+/* The Mac with most live cables; `count` when none has any. */
+static size_t find_busiest(const struct component *c, const uint32_t *macs, size_t count)
+{
+    size_t best = count;
+    size_t best_cables = 0;
+
+    for (size_t i = 0; i < count; i++) {
+        size_t cables = c->is_cut[macs[i]] ? 0 : count_live_cables(c, macs[i]);
+
+        if (cables > best_cables) {
+            best = i;
+            best_cables = cables;
+        }
+    }
+    return best;
+}
+
 static bool cut_greedily(struct component *c, const uint32_t *macs, size_t count)
 {
     for (size_t round = 0; round < count; round++) {
-        size_t best = 0;
-        size_t best_cables = 0;
+        size_t busiest = find_busiest(c, macs, count);
 
-        for (size_t i = 0; i < count; i++) {
-            size_t cables = c->is_cut[macs[i]] ? 0 : count_live_cables(c, macs[i]);
-
-            if (cables > best_cables) {
-                best = i;
-                best_cables = cables;
-            }
-        }
-        if (best_cables == 0)
+        if (busiest == count)
             return false;
-        c->is_cut[macs[best]] = true;
+        c->is_cut[macs[busiest]] = true;
         if (is_acyclic(c))
             return true;
     }

@@ -19,6 +19,7 @@
 
 #define GIB           ((uint64_t)1 << 30)
 #define RAISED_LEAVES (16 * GIB)
+#define MIB           ((uint64_t)1 << 20)
 
 static uint64_t memory_of(const struct cluster_host *host)
 {
@@ -209,7 +210,7 @@ static void add_raise(const struct check_state *s, struct text *fix,
 
         if (host->model->kind == MACHINE_MAC)
             check_command(fix, host, "sudo sysctl iogpu.wired_limit_mb=%llu",
-                          (unsigned long long)(wired_of(host, WIRED_RAISED) / (1024 * 1024)));
+                          (unsigned long long)(wired_of(host, WIRED_RAISED) / MIB));
     }
 }
 

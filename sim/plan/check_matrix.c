@@ -29,9 +29,21 @@ static size_t cell_length(const struct check_matrix *m, size_t row, size_t col)
     return length;
 }
 
-static const char *cell_name(const struct check_matrix *m, size_t row, size_t col, size_t wire)
+/* One name of one cell. */
+struct cell_ref {
+    const struct check_matrix *m;
+    size_t row, col, wire;
+};
+
+static const char *ref_name(const struct cell_ref *ref)
 {
-    return m->cells[row * m->size + col][wire];
+    return ref->m->cells[ref->row * ref->m->size + ref->col][ref->wire];
+}
+
+/* The same wire as the other end names it. */
+static struct cell_ref ref_other_end(const struct cell_ref *ref)
+{
+    return (struct cell_ref){ref->m, ref->col, ref->row, ref->wire};
 }
 
 static struct src_pos cell_pos(const struct check_matrix *m, size_t row, size_t col)
@@ -264,17 +276,6 @@ static const char *right_cell(const struct check_state *s, host_id from, host_id
     return count == 1 ? names.bytes : arena_format(s->arena, "[%s]", names.bytes);
 }
 
-/* One name of one cell. */
-struct cell_ref {
-    const struct check_matrix *m;
-    size_t row, col, wire;
-};
-
-static const char *ref_name(const struct cell_ref *ref)
-{
-    return cell_name(ref->m, ref->row, ref->col, ref->wire);
-}
-
 static void report_cell(struct check_state *s, const struct cell_ref *ref, const char *id,
                         const char *why)
 {
@@ -386,11 +387,10 @@ static void check_device(struct check_state *s, const struct cell_ref *ref)
 }
 
 /* The cable that a name stands for; ID_NONE when it stands for none. */
-static cable_id named_cable(const struct check_state *s, const struct check_matrix *m, size_t row,
-                            size_t col, size_t wire)
+static cable_id named_cable(const struct check_state *s, const struct cell_ref *ref)
 {
-    const struct cluster_host *host = check_host(s, m->hosts[row]);
-    uint32_t port = find_device(host, cell_name(m, row, col, wire));
+    const struct cluster_host *host = check_host(s, ref->m->hosts[ref->row]);
+    uint32_t port = find_device(host, ref_name(ref));
 
     return port == ID_NONE ? (cable_id){ID_NONE} : host->ports[port].cable;
 }
@@ -399,6 +399,7 @@ static void report_crossed(struct check_state *s, const struct cell_ref *ref, ca
                            cable_id there)
 {
     const struct check_matrix *m = ref->m;
+    struct cell_ref other = ref_other_end(ref);
     host_id a = m->hosts[ref->row];
     host_id b = m->hosts[ref->col];
     const char *at_a = check_host(s, a)->name;
@@ -417,7 +418,7 @@ static void report_crossed(struct check_state *s, const struct cell_ref *ref, ca
                 "that the other does not listen on: a deadlock without any error (exo PR 2160 "
                 "and 2195: stuck at layer 47 of 48).",
                 ref->wire + 1, at_a, at_b, ref_name(ref), at_a, check_cable_name(s, here),
-                cell_name(m, ref->col, ref->row, ref->wire), at_b, check_cable_name(s, there)),
+                ref_name(&other), at_b, check_cable_name(s, there)),
             .fix = arena_format(
                 s->arena,
                 "# one cable (mesh or ring): %s: %s and %s: %s\n# all cables (ring, mlx.launch "
@@ -448,8 +449,9 @@ static void check_pair(struct check_state *s, const struct check_matrix *m, size
 
     for (size_t k = 0; k < wires; k++) {
         struct cell_ref ref = {m, row, col, k};
-        cable_id here = named_cable(s, m, row, col, k);
-        cable_id there = named_cable(s, m, col, row, k);
+        struct cell_ref other = ref_other_end(&ref);
+        cable_id here = named_cable(s, &ref);
+        cable_id there = named_cable(s, &other);
 
         if (here.ix == there.ix || here.ix == ID_NONE || there.ix == ID_NONE)
             continue;

@@ -156,13 +156,12 @@ static size_t least_wires(const struct rank_list *ranks)
     return least;
 }
 
-/* The cell of rank `row` towards rank `col`: NULL, or its devices and a NULL. */
-static const char *const *make_cell(const struct rank_list *ranks, size_t row, size_t col,
+/* The cell of one rank towards another: NULL, or its devices and a NULL. */
+static const char *const *make_cell(const struct rank_list *ranks, host_id from, host_id to,
                                     size_t wires)
 {
     struct cluster_end ports[PATHS_MAX];
-    host_id from = ranks->hosts[row];
-    size_t count = find_ports(ranks->cluster, from, ranks->hosts[col], ranks->kind, ports, wires);
+    size_t count = find_ports(ranks->cluster, from, to, ranks->kind, ports, wires);
     const char **names = arena_alloc_array(ranks->arena, count + 1, sizeof *names);
 
     if (count == 0)
@@ -184,7 +183,7 @@ static void fill_matrix(const struct rank_list *ranks, bool is_ring, size_t wire
             bool is_neighbour = c == (r + 1) % n || r == (c + 1) % n;
 
             if (r != c && (is_neighbour || !is_ring))
-                cells[r * n + c] = make_cell(ranks, r, c, wires);
+                cells[r * n + c] = make_cell(ranks, ranks->hosts[r], ranks->hosts[c], wires);
         }
     }
     *ret = (struct check_matrix){.size = n,

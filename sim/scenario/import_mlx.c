@@ -483,32 +483,40 @@ static bool find_models(struct import *in)
     return is_fine;
 }
 
+/* The column of a row, up to `last`, that names this device before place `wire` of column `last`;
+ * `last` + 1 when none does. The diagonal does not count: JACCL's ring ignores it. */
+static size_t find_use(const struct import *in, size_t row, size_t last, size_t wire)
+{
+    const struct cell *cells = in->ranks[row].cells;
+    const char *device = cells[last].names[wire];
+
+    for (size_t c = 0; c <= last; c++) {
+        size_t count = c == last ? wire : cells[c].count;
+
+        for (size_t k = 0; c != row && k < count; k++) {
+            if (strcmp(cells[c].names[k], device) == 0)
+                return c;
+        }
+    }
+    return last + 1;
+}
+
 /* Names a device that a row uses twice: a port holds one cable. */
 static bool check_uses(struct import *in, size_t row)
 {
     const struct rank *rank = &in->ranks[row];
-    const char *seen[RANKS_MAX];
-    size_t seen_col[RANKS_MAX];
-    size_t count = 0;
     bool is_fine = true;
 
     for (size_t c = 0; c < in->count; c++) {
         for (size_t k = 0; c != row && k < rank->cells[c].count; k++) {
-            const char *device = rank->cells[c].names[k];
-            size_t at = 0;
+            size_t before = find_use(in, row, c, k);
 
-            while (at < count && strcmp(seen[at], device) != 0)
-                at++;
-            if (at < count) {
+            if (before <= c)
                 is_fine = err_list_add(in->errs, ERR_CONFLICT, rank->cells[c].name_pos[k],
                                        "%s names %s again after column %zu (%s); a port holds one "
                                        "cable",
-                                       place(in, row, c), device, seen_col[at] + 1,
-                                       in->ranks[seen_col[at]].name);
-            } else if (count < RANKS_MAX) {
-                seen[count] = device;
-                seen_col[count++] = c;
-            }
+                                       place(in, row, c), rank->cells[c].names[k], before + 1,
+                                       in->ranks[before].name);
         }
     }
     return is_fine;
