@@ -48,6 +48,15 @@ bool check_has_link(const struct check_state *s, host_id a, host_id b, bool is_i
     return count_links(s, a, b, is_ip) > 0;
 }
 
+bool check_has_hub(const struct check_state *s)
+{
+    for (size_t i = 0; i < s->cluster->host_count; i++) {
+        if (s->cluster->hosts[i].model->kind == MACHINE_HUB)
+            return true;
+    }
+    return false;
+}
+
 bool check_has_all_links(const struct check_state *s, const struct check_group *group)
 {
     for (size_t i = 0; i < group->count; i++) {
@@ -295,6 +304,23 @@ static void check_bare_shape(struct check_state *s)
                      missing.fix.bytes);
 }
 
+/* Do other findings already say that this mesh cannot be built at all? Then a list of the cables
+ * that it lacks would only send people to plug them. */
+static bool is_beyond_ports(const struct check_state *s, const struct check_group *group)
+{
+    if (group->kind != GROUP_MESH || group->is_ip)
+        return false;
+    for (size_t i = 0; i < group->count; i++) {
+        const struct machine_model *model = check_host(s, group->hosts[i])->model;
+
+        if (!model->is_rdma_capable)
+            return true;
+        if (machine_count_rdma_ports(model, false) < group->count - 1 && !check_has_hub(s))
+            return true;
+    }
+    return false;
+}
+
 void check_cabling(struct check_state *s)
 {
     for (size_t i = 0; i < s->group_count; i++) {
@@ -302,6 +328,8 @@ void check_cabling(struct check_state *s)
 
         /* A goal without any cable asks what could be built; there is nothing to miss yet. */
         if (group->kind == GROUP_MESH && s->cluster->cable_count == 0 && s->input->item_count == 0)
+            continue;
+        if (is_beyond_ports(s, group))
             continue;
 
         struct missing_pairs missing = find_missing(s, group);

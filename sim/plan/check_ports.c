@@ -159,8 +159,8 @@ void check_port_count(struct check_state *s)
 
         if (group->kind != GROUP_MESH || group->is_ip || least == SIZE_MAX)
             continue;
-        if (check_has_all_links(s, group))
-            continue; /* as cabled, perhaps over hubs, every pair is joined */
+        if (check_has_hub(s) || check_has_all_links(s, group))
+            continue; /* check_cabling.c looks at each pair */
         if (least < group->count - 1)
             report_port_count(s, group, least);
         else if (cautious < group->count - 1)

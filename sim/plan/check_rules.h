@@ -87,6 +87,8 @@ bool check_is_capable(const struct cluster_host *host);
 bool check_is_thunderbolt(const struct check_state *s, cable_id cable);
 /* Is there any path whose cables are all Thunderbolt (for IP: any path at all)? */
 bool check_has_link(const struct check_state *s, host_id a, host_id b, bool is_ip);
+/* Is there a hub? Then ports do not bound a mesh, since one port may lead to several machines. */
+bool check_has_hub(const struct check_state *s);
 bool check_has_all_links(const struct check_state *s, const struct check_group *group);
 
 /* An order of the hosts in which neighbours are linked, the first host kept first.

@@ -167,6 +167,15 @@ Test(check_ports, no_port_is_missing_where_a_hub_already_joins_every_pair)
     cr_expect(says(finding_of(&result, "hub-nested"), "the link is present"));
     cr_expect_not(finding_of(&result, "mesh-incomplete"));
     check_result_done(&result);
+
+    /* Two more Macs than ports, one of them beside the hub: a pair is missing, not a port. */
+    testbed_add(&bed, "late", "mac-mini-m4-pro");
+    testbed_add(&bed, "later", "mac-mini-m4-pro");
+    testbed_cable(&bed, 4, 1, 3, 4);
+    result = check_goal(&bed, &mesh, 1);
+    cr_expect_str_eq(result.binding, "mesh-incomplete");
+    cr_expect(says(finding_of(&result, "mesh-incomplete"), "late - later"));
+    check_result_done(&result);
     testbed_done(&bed);
 }
 
