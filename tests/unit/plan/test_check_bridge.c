@@ -3,6 +3,7 @@
 
 #include <criterion/criterion.h>
 
+#include "sim/base/rng.h"
 #include "sim/plan/check.h"
 #include "tests/unit/support/findings.h"
 #include "tests/unit/support/testbed.h"
@@ -279,4 +280,98 @@ Test(check_bridge, many_paths_between_two_macs_are_a_conflict_of_names_and_no_lo
     cr_expect_not(finding_of(&result, "bridge-loop"));
     check_result_done(&result);
     testbed_done(&bed);
+}
+
+/* Leaves fall off until nothing does: what is left has a cycle. Independent of the union-find. */
+static bool mask_leaves_cycle(const struct cluster *cluster, uint32_t cut)
+{
+    size_t degree[TESTBED_HOSTS] = {0};
+    bool is_gone[TESTBED_CABLES] = {false};
+    bool has_changed = true;
+
+    for (size_t e = 0; e < cluster->cable_count; e++) {
+        const struct cluster_cable *c = &cluster->cables[e];
+
+        is_gone[e] = (cut >> c->a.host.ix & 1) || (cut >> c->b.host.ix & 1);
+        degree[c->a.host.ix] += !is_gone[e];
+        degree[c->b.host.ix] += !is_gone[e];
+    }
+    while (has_changed) {
+        has_changed = false;
+        for (size_t e = 0; e < cluster->cable_count; e++) {
+            const struct cluster_cable *c = &cluster->cables[e];
+
+            if (is_gone[e] || (degree[c->a.host.ix] > 1 && degree[c->b.host.ix] > 1))
+                continue;
+            is_gone[e] = has_changed = true;
+            degree[c->a.host.ix]--;
+            degree[c->b.host.ix]--;
+        }
+    }
+    for (size_t e = 0; e < cluster->cable_count; e++) {
+        if (!is_gone[e])
+            return true;
+    }
+    return false;
+}
+
+static size_t least_cuts(const struct cluster *cluster)
+{
+    size_t least = cluster->host_count;
+
+    for (uint32_t mask = 0; mask < (uint32_t)1 << cluster->host_count; mask++) {
+        size_t size = 0;
+
+        for (uint32_t m = mask; m; m &= m - 1)
+            size++;
+        if (size < least && !mask_leaves_cycle(cluster, mask))
+            least = size;
+    }
+    return least;
+}
+
+/* All findings of one component share one fix, so the Macs of distinct fixes add up. */
+static size_t count_all_cuts(const struct check_result *result, const struct testbed *bed)
+{
+    size_t count = 0;
+
+    for (size_t h = 0; h < bed->cluster.host_count; h++) {
+        char line[64];
+        bool is_cut = false;
+
+        (void)snprintf(line, sizeof line, "%s$ sudo ifconfig bridge0 destroy",
+                       bed->cluster.hosts[h].name);
+        for (size_t i = 0; i < result->finding_count; i++)
+            is_cut = is_cut || (strcmp(result->findings[i].id, "bridge-loop") == 0 &&
+                                says(&result->findings[i], line));
+        count += is_cut;
+    }
+    return count;
+}
+
+Test(check_bridge, the_cure_is_the_least_one_on_random_cablings)
+{
+    struct rng rng;
+
+    rng_init(&rng, 1, 0);
+    for (uint32_t round = 0; round < 300; round++) {
+        struct testbed bed;
+
+        testbed_init(&bed);
+        testbed_add_many(&bed, "m", testbed_model(ultra), 6);
+        for (uint32_t k = 0; k < 4 + round % 9; k++) {
+            uint32_t a = (uint32_t)rng_below(&rng, 6);
+            uint32_t b = (a + 1 + (uint32_t)rng_below(&rng, 5)) % 6;
+
+            if (testbed_free_port(&bed, a) && testbed_free_port(&bed, b))
+                testbed_cable(&bed, a, testbed_free_port(&bed, a), b, testbed_free_port(&bed, b));
+        }
+        testbed_bridge_all(&bed);
+
+        struct check_result result = check_bed(&bed);
+
+        cr_expect_eq(count_all_cuts(&result, &bed), least_cuts(&bed.cluster), "round %u", round);
+        check_result_done(&result);
+        testbed_done(&bed);
+    }
 }
