@@ -7,6 +7,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "sim/base/arena.h"
 #include "sim/base/err.h"
 #include "sim/fabric/param.h"
 
@@ -51,6 +52,16 @@ struct expectation {
     const struct expectation *ratio_to; /* NULL: none; else only subject, filters and field count */
     struct src_pos pos;
 };
+
+/*
+ * Reads one assertion; `pos` is the place of its first character, and errors count from there.
+ * Texts of *ret are in the arena or in `text`, which has to live as long.
+ */
+bool expect_parse(const char *text, struct src_pos pos, struct arena *arena,
+                  struct expectation *ret, struct err *reterr);
+
+/* The type of a subject's field; false when there is no such field. */
+bool expect_find_field(const char *subject, const char *field, enum expect_type *ret);
 
 struct sim_result;
 struct check_result;
