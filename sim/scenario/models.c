@@ -37,6 +37,7 @@ enum file_key {
     FILE_MACOS,
     FILE_UNSOLD,
     FILE_PARAMETERS,
+    FILE_CHIP_RATES,
     FILE_KEY_COUNT,
 };
 
@@ -49,6 +50,7 @@ static const struct schema_key file_keys[FILE_KEY_COUNT] = {
     [FILE_MACOS] = {.key = "macos", .type = SCHEMA_LIST},
     [FILE_UNSOLD] = {.key = "never_sold", .type = SCHEMA_LIST},
     [FILE_PARAMETERS] = {.key = "parameters", .type = SCHEMA_LIST},
+    [FILE_CHIP_RATES] = {.key = "chip_rates", .type = SCHEMA_LIST},
 };
 
 static const struct schema file_schema = {"a model file", file_keys, FILE_KEY_COUNT};
@@ -607,6 +609,56 @@ static void read_parameter(struct model_reader *reader, const struct yaml_value 
     reader->into->params.v[id] = value;
 }
 
+enum chip_rates_key {
+    CHIP_RATES_CHIP,
+    CHIP_RATES_THREAD_COPY,
+    CHIP_RATES_THREAD_REDUCE,
+    CHIP_RATES_HOST_STAGING,
+    CHIP_RATES_SOURCE,
+    CHIP_RATES_KEY_COUNT,
+};
+
+#define OPTIONAL_RATE_KEY(name)                                                 \
+    {                                                                           \
+        .key = (name), .type = SCHEMA_RATE, .min = RATE_LEAST, .max = RATE_MOST \
+    }
+
+static const struct schema_key chip_rates_keys[CHIP_RATES_KEY_COUNT] = {
+    [CHIP_RATES_CHIP] = {.key = "chip", .type = SCHEMA_NAME, .is_required = true},
+    [CHIP_RATES_THREAD_COPY] = OPTIONAL_RATE_KEY("thread_copy"),
+    [CHIP_RATES_THREAD_REDUCE] = OPTIONAL_RATE_KEY("thread_reduce"),
+    [CHIP_RATES_HOST_STAGING] = OPTIONAL_RATE_KEY("host_staging"),
+    [CHIP_RATES_SOURCE] = {.key = "source", .type = SCHEMA_TEXT, .is_required = true},
+};
+
+static const struct schema chip_rates_schema = {"fitted rates of a chip", chip_rates_keys,
+                                                CHIP_RATES_KEY_COUNT};
+
+/* Rates that `tbmesh calibrate` fitted replace those of the chip's own entry. */
+static void read_chip_rates(struct model_reader *reader, const struct yaml_value *node)
+{
+    struct schema_value v[CHIP_RATES_KEY_COUNT];
+    struct chip_model *chip = NULL;
+
+    if (!schema_read(&chip_rates_schema, node, v, reader->errs))
+        return;
+    for (size_t i = 0; i < reader->into->chip_count; i++) {
+        if (strcmp(reader->into->chips[i].name, v[CHIP_RATES_CHIP].text) == 0)
+            chip = &reader->into->chips[i];
+    }
+    if (!chip) {
+        err_list_add(reader->errs, ERR_REFERENCE, v[CHIP_RATES_CHIP].pos, "unknown chip '%.60s'",
+                     v[CHIP_RATES_CHIP].text);
+        return;
+    }
+    if (v[CHIP_RATES_THREAD_COPY].is_set)
+        chip->thread_copy.bps = (uint64_t)v[CHIP_RATES_THREAD_COPY].number;
+    if (v[CHIP_RATES_THREAD_REDUCE].is_set)
+        chip->thread_reduce.bps = (uint64_t)v[CHIP_RATES_THREAD_REDUCE].number;
+    if (v[CHIP_RATES_HOST_STAGING].is_set)
+        chip->host_staging.bps = (uint64_t)v[CHIP_RATES_HOST_STAGING].number;
+}
+
 /* Errors so far, with those that the list could not hold. */
 static size_t err_total(const struct err_list *errs)
 {
@@ -712,6 +764,7 @@ bool catalog_parse(const struct source_text *texts, size_t text_count, struct ca
     }
     read_tables(&reader, sections, text_count);
     read_section(&reader, sections, text_count, FILE_PARAMETERS, read_parameter);
+    read_section(&reader, sections, text_count, FILE_CHIP_RATES, read_chip_rates);
     if (err_total(reterrs) == errors_before)
         check_complete(&catalog, pos, reterrs);
     if (err_total(reterrs) == errors_before)

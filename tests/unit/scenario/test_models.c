@@ -193,3 +193,38 @@ Test(models, an_override_changes_one_parameter_and_says_so)
     cr_expect_eq(err.code, ERR_SYNTAX);
     arena_done(&arena);
 }
+
+Test(models, fitted_rates_replace_those_of_the_chip_and_no_others)
+{
+    static const char rates[] = "tbmesh-models: 1\nchip_rates:\n"
+                                "  - {chip: m3-ultra, host_staging: 7 GB/s, source: a fit}\n";
+    static const char unknown[] = "tbmesh-models: 1\nchip_rates:\n"
+                                  "  - {chip: m9, host_staging: 7 GB/s, source: a fit}\n";
+    static const char *const names[] = {"chips", "machines", "cables", "macos", "calibration"};
+    static char paths[5][512];
+    struct source_text texts[6];
+    struct catalog changed;
+    struct err_list errs;
+
+    for (size_t i = 0; i < 5; i++) {
+        (void)snprintf(paths[i], sizeof paths[i], "%s/models/%s.yaml", SOURCE_ROOT, names[i]);
+        texts[i] = files_read(paths[i]);
+    }
+    err_list_init(&errs);
+    texts[5] = files_text("fit.yaml", rates);
+    cr_assert(catalog_parse(texts, 6, &changed, &errs));
+
+    const struct chip_model *chip = catalog_find_chip(&changed, "m3-ultra");
+    const struct chip_model *was = catalog_find_chip(&catalog, "m3-ultra");
+
+    cr_expect_eq(chip->host_staging.bps, 56000000000);
+    cr_expect_eq(chip->thread_copy.bps, was->thread_copy.bps);
+    catalog_done(&changed);
+    texts[5] = files_text("fit.yaml", unknown);
+    cr_expect_not(catalog_parse(texts, 6, &changed, &errs));
+    cr_assert_eq(errs.count, 1);
+    cr_expect_eq(errs.items[0].pos.line, 3);
+    err_list_done(&errs);
+    for (size_t i = 0; i < 5; i++)
+        files_free(&texts[i]);
+}
