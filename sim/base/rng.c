@@ -45,6 +45,7 @@ static uint64_t rotate(uint64_t n, unsigned by)
  * Returns:  64 bits that depend on all three numbers; for one seed and stream, different indexes
  *           give different results.
  */
+// NOLINTNEXTLINE(bugprone-easily-swappable-parameters): three plain words; none is a quantity
 uint64_t rng_hash(uint64_t seed, uint64_t stream, uint64_t index)
 {
     uint64_t n = mix(seed + GOLDEN_GAMMA);

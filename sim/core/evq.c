@@ -8,59 +8,47 @@
  * EVQ_HEAP is a 4-ary heap of events.
  *
  * EVQ_CALENDAR is a window of 2^bits buckets, 2^shift picoseconds wide each, that slides over time
- * like a wheel (Brown, "Calendar queues", CACM 31(10), 1988), and the heap for what lies past the
- * window. The usual weak points of a calendar queue are met as follows:
+ * like a wheel (Brown, "Calendar queues", CACM 31(10), 1988). A bucket is an unsorted list; it is
+ * sorted when its turn comes and is then the *current list* (as in Tang, Goh and Thng, "Ladder
+ * queue", ACM TOMACS 15(3), 2005). What lies past the window, or falls into the current bucket but
+ * not at the end of its list, goes to a heap. A pop takes the lesser of the list's and the heap's
+ * first. The order is thus right whatever the window is; the window decides about speed only.
  *
+ * - A push into a bucket touches the bucket and its own node, and waits for neither.
  * - Sparse times: two levels of bitmap find the next bucket in use, so empty ones cost nothing.
- * - Far events never wrap around into a bucket of another year: they wait in the heap and are
- *   popped from there. Popping takes the lesser of both tops, so the order is right whatever the
- *   window is; the window decides about speed only.
- * - Ties: a bucket is a sorted list of runs of equal time, and a run is entered or skipped in one
- *   step. A million events at one instant cost the same as one each.
+ * - Ties: a list that is already in order is sorted in one pass, and an event at the end of the
+ *   current list is appended. A million events at one instant cost the same as one each.
+ * - Clusters: k events in one bucket are sorted in k log k steps, so the worst case is the heap's.
  * - Width: the queue counts how far ahead events are pushed, by powers of two. From time to time it
- *   picks the narrowest bucket with which the window holds all but an eighth of them. If sorting
- *   into buckets still takes long (dense clusters far apart), buckets become narrower still and
- *   more events use the heap, so the worst case is the cost of the heap.
+ *   picks the narrowest buckets with which the window holds all but an eighth of them.
  *
- * All three are paid from one account: each push, each step of sorting and each word of an empty
- * bitmap takes from `credit`; when it is used up the queue is tuned, at a cost of about what was
- * taken. So every operation is O(1) amortised while the width suits, O(log n) otherwise. Nothing
- * depends on anything but the sequence of calls.
+ * Tuning is paid from an account: each push and each word of an empty bitmap takes one from
+ * `credit`, and when that is used up the queue is tuned at a cost of about what was taken. So every
+ * operation is O(1) amortised while the width suits, O(log n) otherwise. Nothing depends on
+ * anything but the sequence of calls.
  *
- * Invariants: events in buckets have a slot (time >> shift) in [cur_slot, cur_slot + 2^bits), or an
- * earlier one and lie in bucket cur_slot; bits and summary say which buckets are in use, and only
- * those hold meaning. At equal times the heap's events are the older ones.
+ * Invariants (a slot is time >> shift): events of the current list have slots up to cur_slot and
+ * are in order; events in buckets have slots in (cur_slot, cur_slot + 2^bits); the heap holds any.
+ * Only what the bitmaps mark as busy has a meaning in the bucket array.
  */
 #include "sim/core/evq.h"
 
 #include <assert.h>
 #include <string.h>
 
-#define NONE           UINT32_MAX
-#define ALIGN          ((size_t)64)
-#define HEAP_ARITY     4U
-#define BITS_MIN       6U  /* one word of bitmap */
-#define BITS_MAX       24U /* 128 MiB of buckets; past this they hold several events each */
-#define SHIFT_MAX      63U
-#define WORD_BITS      6U
-#define CREDIT_MIN     256
-#define STEPS_PER_PUSH 6U  /* more than this and the buckets are too wide */
-#define CALM_PERIODS   16U /* after so many good ones wider buckets are tried again */
+#define NONE              UINT32_MAX
+#define ALIGN             ((size_t)64)
+#define HEAP_ARITY        4U
+#define BITS_MIN          6U  /* one word of bitmap */
+#define BITS_MAX          26U /* 256 MiB of buckets; past this they hold several events each */
+#define WORD_BITS         6U
+#define CREDIT_MIN        256
+#define BUCKETS_PER_EVENT 4U  /* at least, after growing */
+#define PREFETCH_BITS     13U /* with fewer buckets all is in the first caches anyway */
 
-/*
- * An event in a bucket. `next` links the bucket's list, or the free list. In a run of equal times
- * the first node's `peer` is the last and the last one's is the first (a run of one: itself); it
- * means nothing in between.
- */
 struct node {
     struct evq_event event;
-    uint32_t next;
-    uint32_t peer;
-};
-
-struct bucket {
-    uint32_t head;
-    uint32_t tail;
+    uint32_t next; /* in a bucket, in the current list or in the free list */
 };
 
 struct evq {
@@ -78,15 +66,14 @@ struct evq {
     uint32_t free_head;  /* nodes given back */
     uint32_t node_count; /* nodes ever used; the rest was never touched */
     uint32_t busy;       /* buckets in use */
+    uint32_t list_head;  /* the current list, NONE when empty */
+    uint32_t list_tail;  /* means nothing when it is empty */
     uint32_t bits;
     uint32_t bits_max;
     uint32_t shift;
-    uint32_t shift_limit; /* wider buckets were too wide */
-    uint32_t calm;
     uint64_t cur_slot;
     uint64_t now_key; /* of the last popped event */
     int64_t credit;
-    uint64_t steps;
     uint32_t reach[65]; /* pushes by bit length of their distance from now */
 };
 
@@ -127,11 +114,11 @@ static size_t lay_out(struct evq *evq, enum evq_kind kind, uint32_t capacity)
     if (kind == EVQ_HEAP)
         return size;
 
-    evq->bits_max = bits_for(2 * (uint64_t)capacity);
+    evq->bits_max = bits_for(BUCKETS_PER_EVENT * (uint64_t)capacity);
     evq->node_at = size;
     size = align_up(size + capacity * sizeof(struct node));
     evq->bucket_at = size;
-    size = align_up(size + (sizeof(struct bucket) << evq->bits_max));
+    size = align_up(size + (sizeof(uint32_t) << evq->bits_max));
     evq->word_at = size;
     size = align_up(size + word_count(evq->bits_max) * sizeof(uint64_t));
     evq->summary_at = size;
@@ -153,7 +140,7 @@ static inline struct node *nodes_of(struct evq *evq)
     return array_at(evq, evq->node_at);
 }
 
-static inline struct bucket *buckets_of(struct evq *evq)
+static inline uint32_t *buckets_of(struct evq *evq)
 {
     return array_at(evq, evq->bucket_at);
 }
@@ -235,62 +222,11 @@ static struct evq_event heap_pop(struct evq *evq)
     return top;
 }
 
-/* --- buckets and their bitmap ------------------------------------------------------------ */
+/* --- buckets and their bitmaps ----------------------------------------------------------- */
 
-static inline void mark_busy(struct evq *evq, uint32_t ix)
+static inline uint32_t bucket_of(const struct evq *evq, uint64_t slot)
 {
-    words_of(evq)[ix >> WORD_BITS] |= UINT64_C(1) << (ix & 63);
-    summary_of(evq)[ix >> (2 * WORD_BITS)] |= UINT64_C(1) << ((ix >> WORD_BITS) & 63);
-    evq->busy++;
-}
-
-static inline void mark_idle(struct evq *evq, uint32_t ix)
-{
-    uint64_t *word = &words_of(evq)[ix >> WORD_BITS];
-
-    *word &= ~(UINT64_C(1) << (ix & 63));
-    if (*word == 0)
-        summary_of(evq)[ix >> (2 * WORD_BITS)] &= ~(UINT64_C(1) << ((ix >> WORD_BITS) & 63));
-    evq->busy--;
-}
-
-static inline bool is_busy(struct evq *evq, uint32_t ix)
-{
-    return words_of(evq)[ix >> WORD_BITS] >> (ix & 63) & 1;
-}
-
-/* The first bucket in use after the word of `ix`, around the wheel. */
-static uint32_t next_busy_word(struct evq *evq, uint32_t ix)
-{
-    const uint64_t *summary = summary_of(evq);
-    uint32_t group_mask = (uint32_t)summary_count(evq->bits) - 1;
-    uint32_t word = ix >> WORD_BITS;
-    uint32_t group = word >> WORD_BITS;
-    uint64_t later = summary[group] & (~UINT64_C(1) << (word & 63));
-
-    while (!later) {
-        group = (group + 1) & group_mask;
-        later = summary[group];
-        evq->credit--;
-    }
-    word = (group << WORD_BITS) + (uint32_t)__builtin_ctzll(later);
-    return (word << WORD_BITS) + (uint32_t)__builtin_ctzll(words_of(evq)[word]);
-}
-
-static inline uint32_t cur_bucket(const struct evq *evq)
-{
-    return (uint32_t)evq->cur_slot & ((1U << evq->bits) - 1);
-}
-
-/* The bucket of the least event in the window; busy > 0. */
-static inline uint32_t first_busy(struct evq *evq)
-{
-    uint32_t ix = cur_bucket(evq);
-    uint64_t word = words_of(evq)[ix >> WORD_BITS] & (~UINT64_C(0) << (ix & 63));
-
-    if (word)
-        return (ix & ~63U) + (uint32_t)__builtin_ctzll(word);
-    return next_busy_word(evq, ix);
+    return (uint32_t)slot & ((1U << evq->bits) - 1);
 }
 
 static inline uint32_t take_node(struct evq *evq)
@@ -309,164 +245,228 @@ static inline void give_node(struct evq *evq, uint32_t ix)
     evq->free_head = ix;
 }
 
-/* Makes `ix` the last of the run that ends with `last`. */
-static inline void join_run(struct node *nodes, uint32_t last, uint32_t ix)
+/* Puts a node in front of its bucket. No branch: whether a bucket is in use is a coin toss. */
+static inline void bucket_push(struct evq *evq, uint32_t bucket, uint32_t ix)
 {
-    uint32_t head = nodes[last].peer;
+    uint64_t *word = &words_of(evq)[bucket >> WORD_BITS];
+    uint64_t bit = UINT64_C(1) << (bucket & 63);
+    bool is_idle = (*word & bit) == 0;
+    uint32_t *head = &buckets_of(evq)[bucket];
 
-    nodes[head].peer = ix;
-    nodes[ix].peer = head;
+    nodes_of(evq)[ix].next = is_idle ? NONE : *head;
+    *head = ix;
+    *word |= bit;
+    summary_of(evq)[bucket >> (2 * WORD_BITS)] |= UINT64_C(1) << ((bucket >> WORD_BITS) & 63);
+    evq->busy += is_idle;
 }
 
-/* Sorts `ix` into a bucket whose last event is later. */
-static void insert_before_tail(struct evq *evq, struct bucket *bucket, uint32_t ix)
+/* Takes the whole list of a bucket in use. */
+static inline uint32_t bucket_empty(struct evq *evq, uint32_t bucket)
 {
-    struct node *nodes = nodes_of(evq);
-    int64_t at = nodes[ix].event.at.ps;
-    uint32_t before = NONE; /* last node of the run before */
-    uint32_t run = bucket->head;
-    uint32_t steps = 0;
+    uint64_t *word = &words_of(evq)[bucket >> WORD_BITS];
 
-    while (nodes[run].event.at.ps <= at) {
-        before = nodes[run].peer;
-        run = nodes[before].next;
-        steps++;
-    }
-    evq->steps += steps;
-    evq->credit -= steps;
-
-    nodes[ix].next = run;
-    nodes[ix].peer = ix;
-    if (before == NONE) {
-        bucket->head = ix;
-        return;
-    }
-    if (nodes[before].event.at.ps == at)
-        join_run(nodes, before, ix);
-    nodes[before].next = ix;
+    *word &= ~(UINT64_C(1) << (bucket & 63));
+    if (*word == 0)
+        summary_of(evq)[bucket >> (2 * WORD_BITS)] &=
+            ~(UINT64_C(1) << ((bucket >> WORD_BITS) & 63));
+    evq->busy--;
+    return buckets_of(evq)[bucket];
 }
 
-/* Adds a node, later than all of its time that are in the bucket. */
-static inline void insert(struct evq *evq, uint32_t bucket_ix, uint32_t ix)
+/* The heads of the next word's buckets will be needed soon, and with a million events pending none
+ * of them is in a cache. */
+static void prefetch_word(struct evq *evq, uint32_t word)
 {
-    struct node *nodes = nodes_of(evq);
-    struct bucket *bucket = &buckets_of(evq)[bucket_ix];
-    int64_t at = nodes[ix].event.at.ps;
+    uint32_t next = (word + 1) & (uint32_t)(word_count(evq->bits) - 1);
+    uint32_t after = (word + 2) & (uint32_t)(word_count(evq->bits) - 1);
+    const uint32_t *buckets = &buckets_of(evq)[next << WORD_BITS];
+    const unsigned char *later = (const void *)&buckets_of(evq)[after << WORD_BITS];
+    uint64_t busy = words_of(evq)[next];
 
-    if (!is_busy(evq, bucket_ix)) {
-        mark_busy(evq, bucket_ix);
-        nodes[ix].next = NONE;
-        nodes[ix].peer = ix;
-        *bucket = (struct bucket){ix, ix};
-        return;
-    }
-
-    int64_t tail_at = nodes[bucket->tail].event.at.ps;
-
-    if (tail_at > at) {
-        insert_before_tail(evq, bucket, ix);
-        return;
-    }
-    nodes[ix].next = NONE;
-    nodes[ix].peer = ix;
-    if (tail_at == at)
-        join_run(nodes, bucket->tail, ix);
-    nodes[bucket->tail].next = ix;
-    bucket->tail = ix;
+    for (size_t i = 0; i < 64 * sizeof(uint32_t); i += ALIGN)
+        __builtin_prefetch(later + i);
+    for (; busy; busy &= busy - 1)
+        __builtin_prefetch(&nodes_of(evq)[buckets[__builtin_ctzll(busy)]]);
 }
 
-/* Removes and frees the first node of a bucket in use. */
-static inline void remove_first(struct evq *evq, uint32_t bucket_ix)
+/* The first bucket in use after the word of `bucket`, around the wheel. */
+static uint32_t next_busy_word(struct evq *evq, uint32_t bucket)
 {
-    struct node *nodes = nodes_of(evq);
-    struct bucket *bucket = &buckets_of(evq)[bucket_ix];
-    uint32_t ix = bucket->head;
-    uint32_t next = nodes[ix].next;
-    uint32_t last = nodes[ix].peer;
+    const uint64_t *summary = summary_of(evq);
+    uint32_t group_mask = (uint32_t)summary_count(evq->bits) - 1;
+    uint32_t word = bucket >> WORD_BITS;
+    uint32_t group = word >> WORD_BITS;
+    uint64_t later = summary[group] & (~UINT64_C(1) << (word & 63));
 
-    if (next == NONE) {
-        mark_idle(evq, bucket_ix);
-    } else {
-        bucket->head = next;
-        if (last != ix) {
-            nodes[next].peer = last;
-            nodes[last].peer = next;
+    while (!later) {
+        group = (group + 1) & group_mask;
+        later = summary[group];
+        evq->credit--;
+    }
+    word = (group << WORD_BITS) + (uint32_t)__builtin_ctzll(later);
+    if (evq->bits >= PREFETCH_BITS)
+        prefetch_word(evq, word);
+    return (word << WORD_BITS) + (uint32_t)__builtin_ctzll(words_of(evq)[word]);
+}
+
+/* The first bucket in use after cur_slot; busy > 0. */
+static inline uint32_t first_busy(struct evq *evq)
+{
+    uint32_t bucket = bucket_of(evq, evq->cur_slot);
+    uint64_t word = words_of(evq)[bucket >> WORD_BITS] & (~UINT64_C(0) << (bucket & 63));
+
+    if (word)
+        return (bucket & ~63U) + (uint32_t)__builtin_ctzll(word);
+    return next_busy_word(evq, bucket);
+}
+
+/* --- sorting a bucket --------------------------------------------------------------------- */
+
+static inline bool node_is_before(const struct node *nodes, uint32_t a, uint32_t b)
+{
+    return event_is_before(&nodes[a].event, &nodes[b].event);
+}
+
+static uint32_t merge_lists(struct node *nodes, uint32_t a, uint32_t b)
+{
+    uint32_t head = NONE;
+    uint32_t *link = &head;
+
+    while (a != NONE && b != NONE) {
+        uint32_t *least = node_is_before(nodes, a, b) ? &a : &b;
+
+        *link = *least;
+        link = &nodes[*least].next;
+        *least = *link;
+    }
+    *link = a != NONE ? a : b;
+    return head;
+}
+
+/* Cuts the longest piece off *list that is in order backwards; returns it forwards. */
+static uint32_t take_run(struct node *nodes, uint32_t *list)
+{
+    uint32_t run = *list;
+    uint32_t rest = nodes[run].next;
+
+    nodes[run].next = NONE;
+    while (rest != NONE && node_is_before(nodes, rest, run)) {
+        uint32_t next = nodes[rest].next;
+
+        nodes[rest].next = run;
+        run = rest;
+        rest = next;
+    }
+    *list = rest;
+    return run;
+}
+
+/* Natural merge sort; bins[k] is empty or the merger of 2^k runs. A bucket that was filled in order
+ * of time, as ties are, is one run, youngest first. */
+static uint32_t sort_list(struct node *nodes, uint32_t list)
+{
+    uint32_t bins[32];
+    uint32_t bin_count = 0;
+    uint32_t sorted = take_run(nodes, &list);
+
+    while (list != NONE) {
+        uint32_t k = 0;
+
+        for (; k < bin_count && bins[k] != NONE; k++) {
+            sorted = merge_lists(nodes, bins[k], sorted);
+            bins[k] = NONE;
         }
+        bins[k] = sorted;
+        bin_count += k == bin_count;
+        sorted = take_run(nodes, &list);
     }
-    give_node(evq, ix);
+    for (uint32_t k = 0; k < bin_count; k++)
+        sorted = merge_lists(nodes, bins[k], sorted);
+    return sorted;
+}
+
+/* Makes an unsorted list the current one. */
+static void set_list(struct evq *evq, uint32_t list)
+{
+    struct node *nodes = nodes_of(evq);
+
+    if (list != NONE && nodes[list].next != NONE)
+        list = sort_list(nodes, list);
+    evq->list_head = list;
+    evq->list_tail = list;
+    while (list != NONE) {
+        evq->list_tail = list;
+        list = nodes[list].next;
+    }
 }
 
 /* --- tuning ------------------------------------------------------------------------------ */
 
-/* Empties the buckets into one list in order; returns its head. */
+/* Empties the current list and the buckets into one list; returns its head. */
 static uint32_t chain_all(struct evq *evq)
 {
     struct node *nodes = nodes_of(evq);
-    uint32_t head = NONE;
-    uint32_t tail = NONE;
+    uint32_t chain = evq->list_head;
 
+    evq->list_head = NONE;
     while (evq->busy) {
-        uint32_t ix = first_busy(evq);
-        struct bucket bucket = buckets_of(evq)[ix];
+        uint32_t list = bucket_empty(evq, first_busy(evq));
 
-        if (head == NONE)
-            head = bucket.head;
-        else
-            nodes[tail].next = bucket.head;
-        tail = bucket.tail;
-        mark_idle(evq, ix);
+        while (list != NONE) {
+            uint32_t next = nodes[list].next;
+
+            nodes[list].next = chain;
+            chain = list;
+            list = next;
+        }
     }
-    return head;
+    return chain;
 }
 
-/* Takes the lesser of the list's head and the heap's top when it lies in the window. */
-static bool refill_one(struct evq *evq, uint32_t *list)
+/* Deals out a node again; those of the current slot are put in front of *list. */
+static void deal(struct evq *evq, uint32_t ix, uint32_t *list)
 {
-    struct node *nodes = nodes_of(evq);
-    const struct evq_event *top = heap_of(evq);
-    bool has_list = *list != NONE;
-    uint32_t ix = *list;
+    struct node *node = &nodes_of(evq)[ix];
+    uint64_t slot = key_of(node->event.at) >> evq->shift;
 
-    if (!has_list && !evq->heap_count)
-        return false;
-
-    bool from_heap = evq->heap_count && (!has_list || event_is_before(top, &nodes[ix].event));
-    uint64_t slot = key_of(from_heap ? top->at : nodes[ix].event.at) >> evq->shift;
-
-    if ((slot - evq->cur_slot) >> evq->bits)
-        return false;
-    if (from_heap) {
-        ix = take_node(evq);
-        nodes[ix].event = heap_pop(evq);
+    if (slot <= evq->cur_slot) {
+        node->next = *list;
+        *list = ix;
+    } else if ((slot - evq->cur_slot) >> evq->bits) {
+        heap_push(evq, node->event);
+        give_node(evq, ix);
     } else {
-        *list = nodes[ix].next;
+        bucket_push(evq, bucket_of(evq, slot), ix);
     }
-    insert(evq, (uint32_t)slot & ((1U << evq->bits) - 1), ix);
-    return true;
 }
 
-/* Starts the window at the least event and deals all events out again. */
+/* Starts the window at the last popped time and deals all events out again. */
 static void rebuild(struct evq *evq, uint32_t bits, uint32_t shift)
 {
     struct node *nodes = nodes_of(evq);
-    uint32_t list = chain_all(evq);
+    const struct evq_event *heap = heap_of(evq);
+    uint32_t chain = chain_all(evq);
+    uint32_t heap_count = evq->heap_count;
+    uint32_t list = NONE;
 
-    if (list != NONE)
-        evq->now_key = key_of(nodes[list].event.at);
-    if (evq->heap_count && (list == NONE || key_of(heap_of(evq)->at) < evq->now_key))
-        evq->now_key = key_of(heap_of(evq)->at);
     evq->bits = bits;
     evq->shift = shift;
     evq->cur_slot = evq->now_key >> shift;
-    while (refill_one(evq, &list)) {
-    }
-    while (list != NONE) {
-        uint32_t next = nodes[list].next;
+    evq->heap_count = 0;
+    /* Whatever returns to the heap takes a place at or before the one just read. */
+    for (uint32_t i = 0; i < heap_count; i++) {
+        uint32_t ix = take_node(evq);
 
-        heap_push(evq, nodes[list].event);
-        give_node(evq, list);
-        list = next;
+        nodes[ix].event = heap[i];
+        deal(evq, ix, &list);
     }
+    while (chain != NONE) {
+        uint32_t next = nodes[chain].next;
+
+        deal(evq, chain, &list);
+        chain = next;
+    }
+    set_list(evq, list);
 }
 
 /* The bit length that seven eighths of the pushes stayed within. */
@@ -485,38 +485,24 @@ static uint32_t usual_reach(const uint32_t *reach, uint64_t pushes)
 static void tune(struct evq *evq)
 {
     uint64_t pushes = 0;
+    uint64_t wanted = BUCKETS_PER_EVENT * (uint64_t)evq->count;
     uint32_t bits = evq->bits;
 
     for (size_t i = 0; i < sizeof evq->reach / sizeof evq->reach[0]; i++)
         pushes += evq->reach[i];
-
-    /* Between a quarter and one event a bucket: few enough to sort, dense enough for the cache. */
-    if (evq->count >> bits || (uint64_t)evq->count * 16 < UINT64_C(1) << bits)
-        bits = bits_for(2 * (uint64_t)evq->count);
+    /* Few events a bucket, so that sorting is rare; not too few, so that caches are used. */
+    if (evq->count >> bits || wanted * 8 < UINT64_C(1) << bits)
+        bits = bits_for(wanted);
     if (bits > evq->bits_max)
         bits = evq->bits_max;
-
-    bool is_coarse = evq->steps > STEPS_PER_PUSH * pushes;
-
-    if (is_coarse) {
-        evq->shift_limit = evq->shift > 2 ? evq->shift - 2 : 0;
-        evq->calm = 0;
-    } else if (evq->shift_limit < SHIFT_MAX && ++evq->calm == CALM_PERIODS) {
-        evq->shift_limit++;
-        evq->calm = 0;
-    }
 
     uint32_t length = usual_reach(evq->reach, pushes);
     uint32_t shift = length > bits ? length - bits : 0;
 
-    if (shift > evq->shift_limit)
-        shift = evq->shift_limit;
     /* One power of two less is not worth the move: the reach wavers around a power. */
-    if (is_coarse || bits != evq->bits || shift > evq->shift || shift + 2 <= evq->shift)
+    if (bits != evq->bits || shift > evq->shift || shift + 2 <= evq->shift)
         rebuild(evq, bits, shift);
-
     evq->credit = CREDIT_MIN + 2 * (int64_t)evq->count;
-    evq->steps = 0;
     memset(evq->reach, 0, sizeof evq->reach);
 }
 
@@ -525,6 +511,28 @@ static void tune(struct evq *evq)
 static inline uint32_t bit_length(uint64_t n)
 {
     return n ? 64 - (uint32_t)__builtin_clzll(n) : 0;
+}
+
+/* An event no later than the current bucket: at the end of the list, or into the heap. */
+static void push_current(struct evq *evq, const struct evq_event *event)
+{
+    struct node *nodes = nodes_of(evq);
+    bool is_empty = evq->list_head == NONE;
+
+    if (!is_empty && event->at.ps < nodes[evq->list_tail].event.at.ps) {
+        heap_push(evq, *event);
+        return;
+    }
+
+    uint32_t ix = take_node(evq);
+
+    nodes[ix].event = *event;
+    nodes[ix].next = NONE;
+    if (is_empty)
+        evq->list_head = ix;
+    else
+        nodes[evq->list_tail].next = ix;
+    evq->list_tail = ix;
 }
 
 static inline void calendar_push(struct evq *evq, const struct evq_event *event)
@@ -536,8 +544,10 @@ static inline void calendar_push(struct evq *evq, const struct evq_event *event)
     uint64_t slot = key >> evq->shift;
 
     evq->reach[key > evq->now_key ? bit_length(key - evq->now_key) : 0]++;
-    if (slot < evq->cur_slot)
-        slot = evq->cur_slot;
+    if (slot <= evq->cur_slot) {
+        push_current(evq, event);
+        return;
+    }
     if ((slot - evq->cur_slot) >> evq->bits) {
         heap_push(evq, *event);
         return;
@@ -546,63 +556,75 @@ static inline void calendar_push(struct evq *evq, const struct evq_event *event)
     uint32_t ix = take_node(evq);
 
     nodes_of(evq)[ix].event = *event;
-    insert(evq, (uint32_t)slot & ((1U << evq->bits) - 1), ix);
+    bucket_push(evq, bucket_of(evq, slot), ix);
 }
 
-/* True when the least event is the heap's top, not the first of `bucket`. */
-static inline bool heap_is_first(struct evq *evq, uint32_t bucket)
+/* When the current list is used up, makes the next bucket current, unless all of it lies after
+ * `limit` or after the heap's first. */
+static inline void open_bucket(struct evq *evq, simtime limit)
 {
-    const struct evq_event *first = &nodes_of(evq)[buckets_of(evq)[bucket].head].event;
+    if (evq->list_head != NONE || !evq->busy)
+        return;
 
-    return evq->heap_count && event_is_before(heap_of(evq), first);
+    uint32_t bucket = first_busy(evq);
+    uint64_t slot = evq->cur_slot + bucket_of(evq, bucket - evq->cur_slot);
+
+    if (slot > key_of(limit) >> evq->shift)
+        return;
+    if (evq->heap_count && slot > key_of(heap_of(evq)->at) >> evq->shift)
+        return;
+    evq->cur_slot = slot;
+    set_list(evq, bucket_empty(evq, bucket));
 }
 
-static bool calendar_pop_far(struct evq *evq, simtime limit, struct evq_event *ret)
+/* True when the heap's first is the least event, given that open_bucket ran. */
+static inline bool heap_is_first(struct evq *evq)
+{
+    if (evq->list_head == NONE)
+        return true;
+    return evq->heap_count && event_is_before(heap_of(evq), &nodes_of(evq)[evq->list_head].event);
+}
+
+static bool pop_heap_until(struct evq *evq, simtime limit, struct evq_event *ret)
 {
     if (!evq->heap_count || heap_of(evq)->at.ps > limit.ps)
         return false;
     *ret = heap_pop(evq);
-    evq->now_key = key_of(ret->at);
-
-    uint64_t slot = evq->now_key >> evq->shift;
-
-    /* No event in the window is earlier, so none falls out of it. */
-    if (slot > evq->cur_slot)
-        evq->cur_slot = slot;
     return true;
 }
 
 static inline bool calendar_pop_until(struct evq *evq, simtime limit, struct evq_event *ret)
 {
-    if (!evq->busy)
-        return calendar_pop_far(evq, limit, ret);
+    open_bucket(evq, limit);
+    if (heap_is_first(evq)) {
+        if (!pop_heap_until(evq, limit, ret))
+            return false;
+        evq->now_key = key_of(ret->at);
 
-    uint32_t ix = first_busy(evq);
+        uint64_t slot = evq->now_key >> evq->shift;
 
-    if (heap_is_first(evq, ix))
-        return calendar_pop_far(evq, limit, ret);
+        /* open_bucket left only later buckets, so the window may move up to here. */
+        if (slot > evq->cur_slot)
+            evq->cur_slot = slot;
+        return true;
+    }
 
-    const struct evq_event *first = &nodes_of(evq)[buckets_of(evq)[ix].head].event;
+    uint32_t ix = evq->list_head;
+    const struct node *node = &nodes_of(evq)[ix];
 
-    if (first->at.ps > limit.ps)
+    if (node->event.at.ps > limit.ps)
         return false;
-    *ret = *first;
+    *ret = node->event;
     evq->now_key = key_of(ret->at);
-    evq->cur_slot += (ix - cur_bucket(evq)) & ((1U << evq->bits) - 1);
-    remove_first(evq, ix);
+    evq->list_head = node->next;
+    give_node(evq, ix);
     return true;
 }
 
 static simtime calendar_next_time(struct evq *evq)
 {
-    if (!evq->busy)
-        return heap_of(evq)->at;
-
-    uint32_t ix = first_busy(evq);
-
-    if (heap_is_first(evq, ix))
-        return heap_of(evq)->at;
-    return nodes_of(evq)[buckets_of(evq)[ix].head].event.at;
+    open_bucket(evq, simtime_never());
+    return heap_is_first(evq) ? heap_of(evq)->at : nodes_of(evq)[evq->list_head].event.at;
 }
 
 /* --- both -------------------------------------------------------------------------------- */
@@ -628,8 +650,8 @@ struct evq *evq_init(void *mem, enum evq_kind kind, uint32_t capacity)
     memset(words_of(evq), 0, word_count(evq->bits_max) * sizeof(uint64_t));
     memset(summary_of(evq), 0, summary_count(evq->bits_max) * sizeof(uint64_t));
     evq->free_head = NONE;
+    evq->list_head = NONE;
     evq->bits = BITS_MIN;
-    evq->shift_limit = SHIFT_MAX;
     evq->now_key = key_of((simtime){0});
     evq->cur_slot = evq->now_key;
     evq->credit = CREDIT_MIN;
