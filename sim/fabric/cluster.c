@@ -11,7 +11,9 @@
  * the rule on the trained rate): Thunderbolt 5 ports at both ends, more than 40 Gb/s in at least
  * one direction (a 120/40 link is a Thunderbolt 5 link too, a 40/40 link is not), and, on each end
  * that is a computer: capable hardware, a macOS with RDMA, and RDMA enabled. A name in the list of
- * devices proves none of it. A hub only has to keep the link at Thunderbolt 5.
+ * devices proves none of it. A hub only has to keep the link at Thunderbolt 5. The rules on rate
+ * and generation are Apple's among Macs: a Linux computer with the out-of-tree driver does RDMA
+ * with a Mac over a USB4 link of 40 Gb/s (hellas-ai/thunderbolt-ibverbs, bench of 2026-07).
  *
  * Invariant used throughout: cables[k] is named by exactly the two ports at its ends.
  * Cost: a search looks at the ports of two machines, never at all cables.
@@ -82,13 +84,22 @@ size_t machine_count_rdma_ports(const struct machine_model *machine, bool withou
     return count;
 }
 
+static bool is_foreign(const struct cluster *cluster, struct cluster_end end)
+{
+    return cluster->hosts[end.host.ix].model->kind == MACHINE_OTHER;
+}
+
 /* Does this end of a cable do its part? A hub only has to offer a Thunderbolt 5 port. */
 static bool end_has_rdma(const struct cluster *cluster, struct cluster_end end)
 {
     const struct cluster_host *host = &cluster->hosts[end.host.ix];
     const struct port_model *port = host->ports[end.port].model;
 
-    if (port->kind != PORT_THUNDERBOLT || port->generation < 5)
+    if (port->kind != PORT_THUNDERBOLT)
+        return false;
+    if (is_foreign(cluster, end))
+        return host->model->is_rdma_capable && host->is_rdma_enabled;
+    if (port->generation < 5)
         return false;
     if (host->model->kind == MACHINE_HUB)
         return true;
@@ -100,7 +111,9 @@ bool cluster_cable_has_rdma(const struct cluster *cluster, cable_id cable)
 {
     const struct cluster_cable *c = &cluster->cables[cable.ix];
 
-    if (c->rate_ab.bps <= RDMA_ABOVE_BPS && c->rate_ba.bps <= RDMA_ABOVE_BPS)
+    bool is_slow = c->rate_ab.bps <= RDMA_ABOVE_BPS && c->rate_ba.bps <= RDMA_ABOVE_BPS;
+
+    if (is_slow && !is_foreign(cluster, c->a) && !is_foreign(cluster, c->b))
         return false;
     return end_has_rdma(cluster, c->a) && end_has_rdma(cluster, c->b);
 }

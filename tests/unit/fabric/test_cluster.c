@@ -198,3 +198,22 @@ Test(cluster, a_list_of_paths_that_is_too_short_still_counts_them_all)
     cr_expect_eq(cluster_find_paths(&bed.cluster, (host_id){0}, (host_id){1}, NULL, 0), 3);
     testbed_done(&bed);
 }
+
+Test(cluster, a_linux_computer_does_rdma_with_a_mac_at_40_gbps_if_its_model_says_so)
+{
+    static const struct port_model ports[] = {TB4(1, "USB4", "thunderbolt0")};
+    struct machine_model linux_model = {
+        .name = "linux", .kind = MACHINE_OTHER, .ports = ports, .port_count = 1};
+    struct testbed bed;
+
+    testbed_init(&bed);
+    testbed_add(&bed, "mac", "mac-mini-m4-pro");
+    testbed_add_model(&bed, "linux", &linux_model)->is_rdma_enabled = true;
+    testbed_cable(&bed, 0, 1, 1, 1);
+    cr_expect_not(cluster_cable_has_rdma(&bed.cluster, (cable_id){0}));
+    linux_model.is_rdma_capable = true;
+    cr_expect(cluster_cable_has_rdma(&bed.cluster, (cable_id){0}));
+    bed.cluster.hosts[0].is_rdma_enabled = false;
+    cr_expect_not(cluster_cable_has_rdma(&bed.cluster, (cable_id){0}));
+    testbed_done(&bed);
+}
