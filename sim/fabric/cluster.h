@@ -33,8 +33,7 @@ struct cluster_host {
     bytecount memory;                        /* zero: the model's smallest option, not stated */
     const char *macos;                       /* version text; "" for other machines */
     const struct macos_model *macos_profile; /* NULL for machines without macOS */
-    bool is_rdma_enabled;   /* as the user set it; the hardware or macOS may still not be able */
-    bool is_bridge_assumed; /* the user said nothing about bridge0: the members are macOS's default */
+    bool is_rdma_enabled;
     struct cluster_port *ports; /* port_count entries; ports[i].model->number == i + 1 */
     size_t port_count;
     struct src_pos pos;

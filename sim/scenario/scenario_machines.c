@@ -315,7 +315,6 @@ static void read_host(struct build *build, const struct yaml_value *node,
     host.macos = setting.macos;
     host.macos_profile = setting.macos_profile;
     host.is_rdma_enabled = setting.is_rdma_enabled;
-    host.is_bridge_assumed = !setting.bridge.is_stated;
     add_hosts(build, v, &host, &setting);
 }
 
