@@ -196,3 +196,27 @@ Test(check_ports, figures_that_nobody_confirmed_are_marked_once_a_model)
     check_result_done(&result);
     testbed_done(&bed);
 }
+
+Test(check_ports, a_computer_that_is_no_mac_says_itself_whether_it_does_rdma)
+{
+    static const struct port_model ports[] = {TB4(1, "USB4", "thunderbolt0")};
+    static const struct check_goal mesh = {.wants_mesh = true};
+    struct machine_model linux_model = {
+        .name = "linux", .kind = MACHINE_OTHER, .ports = ports, .port_count = 1};
+
+    for (int is_capable = 0; is_capable < 2; is_capable++) {
+        struct testbed bed;
+
+        linux_model.is_rdma_capable = is_capable;
+        testbed_init(&bed);
+        testbed_add(&bed, "mac", "mac-mini-m4-pro");
+        testbed_add_model(&bed, "linux", &linux_model)->is_rdma_enabled = true;
+        testbed_cable(&bed, 0, 1, 1, 1);
+
+        struct check_result result = check_goal(&bed, &mesh, 1);
+
+        cr_expect_eq(finding_of(&result, "not-a-mac") != NULL, !is_capable);
+        check_result_done(&result);
+        testbed_done(&bed);
+    }
+}
