@@ -97,7 +97,9 @@ simspan hist_percentile(const struct hist *hist, uint32_t permille)
         if (below >= rank) {
             uint64_t edge = upper_edge(i);
 
-            return edge < (uint64_t)hist->max.ps ? (simspan){(int64_t)edge} : hist->max;
+            if (edge < (uint64_t)hist->max.ps)
+                return (simspan){(int64_t)edge};
+            return hist->max;
         }
     }
     return hist->max;

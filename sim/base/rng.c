@@ -91,6 +91,8 @@ uint64_t rng_below(struct rng *rng, uint64_t bound)
     u128 product = (u128)rng_next(rng) * bound;
 
     if ((uint64_t)product < bound) {
+        /* 2^64 mod bound: the minus wraps on purpose. */
+        /* cppcheck-suppress oppositeExpression */
         uint64_t surplus = -bound % bound;
 
         while ((uint64_t)product < surplus)

@@ -392,7 +392,9 @@ static cable_id named_cable(const struct check_state *s, const struct cell_ref *
     const struct cluster_host *host = check_host(s, ref->m->hosts[ref->row]);
     uint32_t port = find_device(host, ref_name(ref));
 
-    return port == ID_NONE ? (cable_id){ID_NONE} : host->ports[port].cable;
+    if (port == ID_NONE)
+        return (cable_id){ID_NONE};
+    return host->ports[port].cable;
 }
 
 static void report_crossed(struct check_state *s, const struct cell_ref *ref, cable_id here,

@@ -62,14 +62,15 @@ bool params_parse_value(enum param_id id, const char *text, struct src_pos pos, 
 {
     enum quantity_kind kind = quantity_kind_of_param(param_unit_of(id));
     struct bounds bounds = bounds_of(id);
-    char min[QUANTITY_TEXT_MAX];
-    char max[QUANTITY_TEXT_MAX];
     struct err err = {0};
     int64_t value;
 
     if (!quantity_parse(text, kind, pos, &value, &err))
         return err_set(reterr, err.code, pos, "%s: %.250s", param_name(id), err.text);
     if (value < bounds.min || value > bounds.max) {
+        char min[QUANTITY_TEXT_MAX];
+        char max[QUANTITY_TEXT_MAX];
+
         quantity_format(min, kind, bounds.min);
         quantity_format(max, kind, bounds.max);
         return err_set(reterr, ERR_RANGE, pos, "%s is '%.60s'; accepted is %s to %s",
@@ -142,7 +143,8 @@ bool params_override(struct param_set *params, const char *assignment, struct ar
     err_list_init(&errs);
     params_set_user(&changed, id, value, "command line");
     if (!params_check(&changed, pos, &errs)) {
-        err_set(reterr, errs.items[0].code, pos, "%s", errs.items[0].text);
+        if (errs.count > 0)
+            err_set(reterr, errs.items[0].code, pos, "%s", errs.items[0].text);
         err_list_done(&errs);
         return false;
     }

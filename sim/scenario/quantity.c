@@ -275,7 +275,7 @@ bool quantity_parse_rate(const char *text, struct src_pos pos, bitrate *ret, str
 
 bool quantity_parse_size(const char *text, struct src_pos pos, bytecount *ret, struct err *reterr)
 {
-    int64_t value;
+    int64_t value = 0;
 
     if (!quantity_parse(text, QUANTITY_SIZE, pos, &value, reterr))
         return false;

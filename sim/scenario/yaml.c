@@ -354,6 +354,12 @@ static struct yaml_value *read_value(struct reader *reader, yaml_event_t *event,
     return value && read_map(reader, value, depth + 1) ? value : NULL;
 }
 
+static bool refuse_document(struct reader *reader, yaml_mark_t mark)
+{
+    return err_list_add(reader->errs, ERR_SYNTAX, mark_pos(reader, mark),
+                        "a second document begins here: one file holds one");
+}
+
 /* Skips stream and document events to the first value of the document, reads it, and refuses a
  * second document. */
 static const struct yaml_value *read_stream(struct reader *reader)
@@ -368,11 +374,7 @@ static const struct yaml_value *read_stream(struct reader *reader)
             is_end = true;
             break;
         case YAML_DOCUMENT_START_EVENT:
-            if (root) {
-                err_list_add(reader->errs, ERR_SYNTAX, mark_pos(reader, event.start_mark),
-                             "a second document begins here: one file holds one");
-                is_end = true;
-            }
+            is_end = root && !refuse_document(reader, event.start_mark);
             break;
         case YAML_STREAM_START_EVENT:
         case YAML_DOCUMENT_END_EVENT:

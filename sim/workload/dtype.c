@@ -42,7 +42,7 @@ static int64_t order_key(const struct float_layout *layout, uint64_t bits)
 {
     int64_t magnitude = (int64_t)(bits & ~layout->sign);
 
-    return bits & layout->sign ? -magnitude - 1 : magnitude;
+    return (bits & layout->sign) ? -magnitude - 1 : magnitude;
 }
 
 /* True when the right operand replaces the left one. */

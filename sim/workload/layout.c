@@ -116,7 +116,7 @@ static void connect_lanes(struct layout *l, struct lane_end a, struct lane_end b
 static bool connect_first(const struct maker *m, struct layout *l, struct lane_end a,
                           struct lane_end b)
 {
-    struct cluster_path paths[PATHS_MAX];
+    struct cluster_path paths[PATHS_MAX] = {0};
 
     if (find_paths(m, l->kind, l->hosts[a.thread], l->hosts[b.thread], paths) == 0)
         return refuse_pair(m, l->kind, l->hosts[a.thread], l->hosts[b.thread]);
@@ -180,7 +180,7 @@ static bool count_wires(const struct maker *m, const struct layout *l, uint32_t 
 static void connect_wire(struct layout *l, uint32_t a, uint32_t b, uint32_t w,
                          const struct cluster_path *path)
 {
-    uint32_t copies = l->threads / l->wires ? l->threads / l->wires : 1;
+    uint32_t copies = l->threads < l->wires ? 1 : l->threads / l->wires;
 
     for (uint32_t i = 0; i < copies; i++) {
         uint32_t thread = l->threads == 1 ? 0 : w * copies + i;

@@ -225,9 +225,9 @@ static bool ring_phase(const struct plan *plan, uint32_t rank, uint32_t thread, 
         uint32_t pair = l->threads == 1 ? 2 * w : 0;
         uint32_t lanes[2] = {pair, pair + 1};
 
-        ring_way(plan, &at, true, lanes, 2 * w * at.slice, phase);
+        ring_way(plan, &at, true, lanes, UINT64_C(2) * w * at.slice, phase);
         if (!is_small)
-            ring_way(plan, &at, false, lanes, (2 * w + 1) * at.slice, phase);
+            ring_way(plan, &at, false, lanes, (UINT64_C(2) * w + 1) * at.slice, phase);
     }
     return true;
 }

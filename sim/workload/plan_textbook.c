@@ -28,7 +28,9 @@
 /* Largest power of two not above n. */
 static uint32_t power_below(uint32_t n)
 {
-    return UINT32_C(1) << (layout_dimensions(n + 1) - 1);
+    uint32_t dimensions = layout_dimensions(n + 1);
+
+    return dimensions ? UINT32_C(1) << (dimensions - 1) : 0;
 }
 
 static bool chain_phase(const struct plan *plan, uint32_t rank, uint32_t index, struct phase *phase)
