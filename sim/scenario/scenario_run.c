@@ -36,7 +36,7 @@ enum run_key {
     RUN_KEY_ROOT,
     RUN_KEY_FROM,
     RUN_KEY_TO,
-    RUN_KEY_COUNT_,
+    RUN_KEY_MESSAGES,
     RUN_KEY_DUPLEX,
     RUN_KEY_ROUND_TRIP,
     RUN_KEY_COLD,
@@ -142,8 +142,8 @@ static const struct run_key_row run_keys[RUN_KEY_TOTAL] = {
     [RUN_KEY_ROOT] = {{.key = "root", .type = SCHEMA_TEXT}, ONE(BROADCAST)},
     [RUN_KEY_FROM] = {{.key = "from", .type = SCHEMA_TEXT}, PAIR},
     [RUN_KEY_TO] = {{.key = "to", .type = SCHEMA_TEXT}, PAIR},
-    [RUN_KEY_COUNT_] = {{.key = "count", .type = SCHEMA_COUNT, .min = 1, .max = 1000000000},
-                        ONE(STREAM)},
+    [RUN_KEY_MESSAGES] = {{.key = "count", .type = SCHEMA_COUNT, .min = 1, .max = 1000000000},
+                          ONE(STREAM)},
     [RUN_KEY_DUPLEX] = {{.key = "duplex", .type = SCHEMA_BOOL}, ONE(STREAM)},
     [RUN_KEY_ROUND_TRIP] = {{.key = "round_trip", .type = SCHEMA_BOOL}, ONE(PING_PONG)},
     [RUN_KEY_COLD] = {{.key = "cold", .type = SCHEMA_BOOL}, ONE(PING_PONG)},
@@ -443,8 +443,8 @@ static void read_plain(const struct build *build, const struct schema_value *v,
     item->wires = (uint32_t)v[RUN_KEY_WIRES].number;
     item->chunk.bytes = (uint64_t)v[RUN_KEY_CHUNK].number;
     item->depth = (uint32_t)v[RUN_KEY_DEPTH].number;
-    item->count = v[RUN_KEY_COUNT_].is_set ? (uint64_t)v[RUN_KEY_COUNT_].number
-                                           : (item->op == RUN_STREAM ? STREAM_DEFAULT : 1);
+    item->count = v[RUN_KEY_MESSAGES].is_set ? (uint64_t)v[RUN_KEY_MESSAGES].number
+                                             : (item->op == RUN_STREAM ? STREAM_DEFAULT : 1);
     item->is_duplex = v[RUN_KEY_DUPLEX].number != 0;
     item->is_round_trip = v[RUN_KEY_ROUND_TRIP].number != 0;
     item->is_cold = v[RUN_KEY_COLD].number != 0;

@@ -293,7 +293,8 @@ static simspan stack_span(const struct bound *b)
     uint64_t n = plan->layout->ranks;
     uint64_t sent = plan->bytes;
     uint64_t both = 1;
-    simspan port, host;
+    simspan port;
+    simspan host;
 
     if (plan->item->library == LIBRARY_TCP_RING && plan->op != RUN_SEND_RECV) {
         uint64_t steps = plan->op == RUN_ALL_REDUCE ? 2 * (n - 1) : n - 1;

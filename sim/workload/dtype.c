@@ -152,7 +152,9 @@ float bfloat16_to_float(uint16_t bits)
                               const unsigned char *from, uint64_t count)     \
     {                                                                        \
         for (uint64_t i = 0; i < count; i++) {                               \
-            type a, b, r = 0;                                                \
+            type a;                                                          \
+            type b;                                                          \
+            type r = 0;                                                      \
                                                                              \
             memcpy(&a, into + i * sizeof a, sizeof a);                       \
             memcpy(&b, from + i * sizeof b, sizeof b);                       \
@@ -210,7 +212,8 @@ static uint32_t add_f32(uint32_t a, uint32_t b)
 
 static uint64_t add_f64(uint64_t a, uint64_t b)
 {
-    double x, y;
+    double x;
+    double y;
 
     memcpy(&x, &a, sizeof x);
     memcpy(&y, &b, sizeof y);
@@ -224,7 +227,8 @@ static uint64_t add_f64(uint64_t a, uint64_t b)
                               const unsigned char *from, uint64_t count)                    \
     {                                                                                       \
         for (uint64_t i = 0; i < count; i++) {                                              \
-            type a, b;                                                                      \
+            type a;                                                                         \
+            type b;                                                                         \
                                                                                             \
             memcpy(&a, into + i * sizeof a, sizeof a);                                      \
             memcpy(&b, from + i * sizeof b, sizeof b);                                      \
@@ -265,7 +269,8 @@ static void reduce_c64(enum reduction reduction, unsigned char *into, const unsi
         return;
     }
     for (uint64_t i = 0; i < count; i++) {
-        uint32_t a[2], b[2];
+        uint32_t a[2];
+        uint32_t b[2];
 
         memcpy(a, into + i * sizeof a, sizeof a);
         memcpy(b, from + i * sizeof b, sizeof b);

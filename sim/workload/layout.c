@@ -348,7 +348,8 @@ static bool make_chain(const struct maker *m, struct layout *l)
     const struct run_item *item = m->item;
     bool has_wires = item->library == LIBRARY_JACCL_RING || item->library == LIBRARY_TCP_RING;
     struct cluster_path paths[PATHS_MAX];
-    host_id from, to;
+    host_id from;
+    host_id to;
 
     if (!check_ends(m))
         return false;

@@ -66,7 +66,8 @@ static bool ring_phase(const struct plan *plan, uint32_t rank, uint32_t thread, 
     uint32_t n = plan->layout->ranks;
     uint32_t first = plan->op == RUN_REDUCE_SCATTER ? rank + n - 1 : rank;
     uint64_t slice = plan_share(plan, plan->block_bytes, plan->layout->wires);
-    struct stream *out, *in;
+    struct stream *out;
+    struct stream *in;
 
     if (plan->op == RUN_SEND_RECV)
         return chain_phase(plan, rank, index, phase);
