@@ -18,10 +18,11 @@
  */
 #include "sim/plan/check.h"
 
-#include <stdlib.h>
 #include <string.h>
 
+#include "sim/fabric/cluster.h"
 #include "sim/plan/check_rules.h"
+#include "sim/workload/run.h"
 
 static void (*const rules[])(struct check_state *) = {
     check_hardware,     check_macos,   check_port_count,     check_mesh_cap,    check_fit,

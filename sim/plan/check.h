@@ -10,6 +10,7 @@
 #include "sim/base/arena.h"
 #include "sim/base/err.h"
 #include "sim/base/ids.h"
+#include "sim/base/units.h"
 #include "sim/fabric/cluster.h"
 #include "sim/workload/run.h"
 

@@ -1,6 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "sim/plan/check_address.h"
 
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "sim/base/ids.h"
+#include "sim/fabric/model.h"
+
 struct port_address port_address_of(const struct cluster *cluster, struct cluster_end end,
                                     struct arena *arena)
 {

@@ -16,6 +16,16 @@
  * CUT_EXACT_MAX machines by trying all sets in order of size, and greedily (most cables first)
  * above, where the answer may be larger than the least.
  */
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "sim/base/arena.h"
+#include "sim/base/ids.h"
+#include "sim/base/text.h"
+#include "sim/fabric/cluster.h"
+#include "sim/fabric/model.h"
+#include "sim/plan/check.h"
 #include "sim/plan/check_rules.h"
 
 #define CUT_EXACT_MAX    14U

@@ -10,6 +10,17 @@
  * Several cables between two neighbours are wires of a ring, wire k being one cable at both ends;
  * pairs with unequal counts use the common minimum (exo PR 2195).
  */
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "sim/base/arena.h"
+#include "sim/base/ids.h"
+#include "sim/base/text.h"
+#include "sim/base/units.h"
+#include "sim/fabric/cluster.h"
+#include "sim/fabric/model.h"
+#include "sim/plan/check.h"
 #include "sim/plan/check_ring.h"
 #include "sim/plan/check_rules.h"
 

@@ -13,8 +13,17 @@
  * parallelism is bound by the smallest Mac that takes part, a pipeline by the sum. Caches and
  * workspace come on top, so a model that just fits is not promised to run.
  */
+#include <stdbool.h>
+#include <stdint.h>
 #include <string.h>
 
+#include "sim/base/arena.h"
+#include "sim/base/ids.h"
+#include "sim/base/text.h"
+#include "sim/base/units.h"
+#include "sim/fabric/cluster.h"
+#include "sim/fabric/model.h"
+#include "sim/plan/check.h"
 #include "sim/plan/check_rules.h"
 
 #define GIB           ((uint64_t)1 << 30)

@@ -12,8 +12,17 @@
  * cable of wire k of cell (c, r). If it is not, both ends wait on different cables for ever
  * (exo PR 2160 and 2195). This file sees the cables and says so before anything runs.
  */
+#include <stdbool.h>
+#include <stdint.h>
 #include <string.h>
 
+#include "sim/base/arena.h"
+#include "sim/base/err.h"
+#include "sim/base/ids.h"
+#include "sim/base/text.h"
+#include "sim/fabric/cluster.h"
+#include "sim/fabric/model.h"
+#include "sim/plan/check.h"
 #include "sim/plan/check_rules.h"
 
 #define DEVICE_PREFIX "rdma_"

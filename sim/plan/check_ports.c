@@ -10,8 +10,16 @@
  * README and PR 1543 against J. Geerling and the MLX documentation for the port beside Ethernet;
  * ml-explore/mlx at 846d176 for JACCL's cap of 8.
  */
+#include <stdbool.h>
+#include <stdint.h>
 #include <string.h>
 
+#include "sim/base/arena.h"
+#include "sim/base/ids.h"
+#include "sim/base/text.h"
+#include "sim/fabric/cluster.h"
+#include "sim/fabric/model.h"
+#include "sim/plan/check.h"
 #include "sim/plan/check_rules.h"
 
 /* A machine that cannot do RDMA at all, where RDMA is asked for. */

@@ -11,8 +11,17 @@
  * Sources besides those: Apple TN3205 (rev. 2026-04-13); WWDC26 session 233 for the switch in
  * System Settings; exo PR 1813 for the rule "faster than 40 Gb/s"; exo README for identical builds.
  */
+#include <stdbool.h>
+#include <stdint.h>
 #include <string.h>
 
+#include "sim/base/arena.h"
+#include "sim/base/ids.h"
+#include "sim/base/text.h"
+#include "sim/base/units.h"
+#include "sim/fabric/cluster.h"
+#include "sim/fabric/model.h"
+#include "sim/plan/check.h"
 #include "sim/plan/check_rules.h"
 
 #define RDMA_ABOVE_BPS UINT64_C(40000000000)

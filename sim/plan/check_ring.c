@@ -9,7 +9,6 @@
 #include "sim/plan/check_ring.h"
 
 #include <stdint.h>
-#include <string.h>
 
 #define RING_STEPS_MAX 200000U
 

@@ -9,9 +9,16 @@
  * part survives a reboot; ifconfig's part does not.
  */
 #include <stdarg.h>
+#include <stdbool.h>
+#include <stdint.h>
 #include <stdio.h>
-#include <string.h>
 
+#include "sim/base/arena.h"
+#include "sim/base/ids.h"
+#include "sim/base/text.h"
+#include "sim/base/units.h"
+#include "sim/fabric/cluster.h"
+#include "sim/fabric/model.h"
 #include "sim/plan/check_address.h"
 #include "sim/plan/check_rules.h"
 

@@ -8,6 +8,11 @@
  */
 #include "sim/report/export_dot.h"
 
+#include <stddef.h>
+
+#include "sim/base/ids.h"
+#include "sim/fabric/model.h"
+
 static void add_quoted(struct text *ret, const char *text)
 {
     for (; *text; text++)

@@ -16,8 +16,10 @@
 #include "sim/report/export_mlx.h"
 
 #include <stdio.h>
-#include <string.h>
 
+#include "sim/base/ids.h"
+#include "sim/base/units.h"
+#include "sim/fabric/model.h"
 #include "sim/plan/check_address.h"
 #include "sim/plan/check_ring.h"
 

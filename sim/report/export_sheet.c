@@ -12,8 +12,14 @@
 #include "sim/report/export_sheet.h"
 
 #include <math.h>
+#include <stdbool.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <string.h>
+
+#include "sim/base/ids.h"
+#include "sim/base/units.h"
+#include "sim/fabric/model.h"
 
 #define DISC_RADIUS  56.0
 #define DISC_GAP     250.0

@@ -12,7 +12,6 @@
  */
 #include "sim/scenario/expect.h"
 
-#include <stdio.h>
 #include <string.h>
 
 #include "sim/scenario/quantity.h"

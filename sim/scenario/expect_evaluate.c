@@ -8,9 +8,11 @@
  * deadlock, or has no finished repetition, has no latency to compare.
  */
 #include <inttypes.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
 
+#include "sim/base/units.h"
 #include "sim/plan/check.h"
 #include "sim/scenario/expect.h"
 #include "sim/scenario/quantity.h"

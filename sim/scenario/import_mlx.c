@@ -15,10 +15,11 @@
  */
 #include "sim/scenario/import_mlx.h"
 
-#include <stdio.h>
+#include <stdint.h>
 #include <string.h>
 
 #include "sim/base/text.h"
+#include "sim/fabric/model.h"
 #include "sim/scenario/suggest.h"
 #include "sim/scenario/yaml.h"
 

@@ -13,6 +13,7 @@
 #include <stdint.h>
 #include <string.h>
 
+#include "sim/base/units.h"
 #include "sim/scenario/csv.h"
 #include "sim/scenario/quantity.h"
 #include "sim/scenario/suggest.h"

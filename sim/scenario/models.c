@@ -9,10 +9,12 @@
  */
 #include "sim/scenario/models.h"
 
+#include <stdint.h>
 #include <string.h>
 
+#include "sim/base/units.h"
+#include "sim/fabric/param.h"
 #include "sim/scenario/params.h"
-#include "sim/scenario/quantity.h"
 #include "sim/scenario/scenario.h"
 #include "sim/scenario/schema.h"
 #include "sim/scenario/suggest.h"

@@ -9,6 +9,8 @@
 
 #include <string.h>
 
+#include "sim/base/arena.h"
+#include "sim/base/units.h"
 #include "sim/scenario/quantity.h"
 #include "sim/scenario/scenario.h"
 #include "sim/scenario/suggest.h"

@@ -12,10 +12,10 @@
  */
 #include "sim/scenario/scenario.h"
 
-#include <string.h>
-
 #include "sim/scenario/build.h"
 #include "sim/scenario/models.h"
+#include "sim/scenario/schema.h"
+#include "sim/scenario/yaml.h"
 
 static const char *const rdma_names[] = {"enabled", "disabled"};
 static const char *const ip_names[] = {"per-cable", "bridge", "none"};

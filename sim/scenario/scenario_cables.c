@@ -13,11 +13,23 @@
  * `check` answers. The cables that fit are laid, the goal is noted, and a warning says how many
  * are missing. Any other generator that runs out of ports is an error.
  */
+#include <stdbool.h>
+#include <stdint.h>
 #include <string.h>
 
+#include "sim/base/arena.h"
+#include "sim/base/err.h"
+#include "sim/base/ids.h"
+#include "sim/base/units.h"
+#include "sim/fabric/cluster.h"
+#include "sim/fabric/model.h"
+#include "sim/plan/check.h"
 #include "sim/scenario/build.h"
 #include "sim/scenario/quantity.h"
+#include "sim/scenario/scenario.h"
+#include "sim/scenario/schema.h"
 #include "sim/scenario/suggest.h"
+#include "sim/scenario/yaml.h"
 
 #define TORUS_DIMENSIONS_MAX 3
 

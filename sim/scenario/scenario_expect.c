@@ -1,5 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include <stddef.h>
+
+#include "sim/base/arena.h"
+#include "sim/base/err.h"
 #include "sim/scenario/build.h"
+#include "sim/scenario/expect.h"
+#include "sim/scenario/scenario.h"
+#include "sim/scenario/schema.h"
+#include "sim/scenario/yaml.h"
 
 /* Each entry of `expect:` is one assertion as text; expect.c has its grammar. */
 void build_expectations(struct build *build, const struct schema_value *expect)

@@ -6,9 +6,21 @@
  * changes of its rate at an instant; a flap, or a cut with `for`, is a cut and a restore. Loss and
  * corruption of frames hold from the start, on one cable or on all.
  */
+#include <stdbool.h>
+#include <stdint.h>
 #include <string.h>
 
+#include "sim/base/arena.h"
+#include "sim/base/err.h"
+#include "sim/base/ids.h"
+#include "sim/base/units.h"
+#include "sim/fabric/cluster.h"
+#include "sim/fabric/model.h"
 #include "sim/scenario/build.h"
+#include "sim/scenario/scenario.h"
+#include "sim/scenario/schema.h"
+#include "sim/scenario/yaml.h"
+#include "sim/workload/run.h"
 
 #define FAULT_SPAN_MAX (INT64_C(86400) * PS_PER_S) /* a day */
 

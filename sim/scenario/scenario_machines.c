@@ -7,13 +7,24 @@
  * what those leave open from the catalogue: the newest macOS, RDMA enabled, an IPv4 address for
  * each cable, and bridge0 as macOS leaves it after installation.
  */
+#include <stdbool.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "sim/base/arena.h"
+#include "sim/base/err.h"
+#include "sim/base/ids.h"
+#include "sim/base/units.h"
+#include "sim/fabric/cluster.h"
+#include "sim/fabric/model.h"
 #include "sim/scenario/build.h"
 #include "sim/scenario/quantity.h"
+#include "sim/scenario/scenario.h"
+#include "sim/scenario/schema.h"
 #include "sim/scenario/suggest.h"
+#include "sim/scenario/yaml.h"
 
 #define PORT_MASK_BITS 64U
 

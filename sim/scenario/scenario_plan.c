@@ -6,11 +6,24 @@
  * of parameters, switches where sources contradict each other, goals, and a JACCL device matrix as
  * the user has it.
  */
+#include <stdbool.h>
+#include <stdint.h>
 #include <string.h>
 
+#include "sim/base/arena.h"
+#include "sim/base/err.h"
+#include "sim/base/ids.h"
+#include "sim/base/units.h"
+#include "sim/fabric/cluster.h"
+#include "sim/fabric/fabric.h"
+#include "sim/fabric/param.h"
+#include "sim/plan/check.h"
 #include "sim/scenario/build.h"
 #include "sim/scenario/params.h"
 #include "sim/scenario/quantity.h"
+#include "sim/scenario/scenario.h"
+#include "sim/scenario/schema.h"
+#include "sim/scenario/yaml.h"
 
 #define MATRIX_MAX 256U
 

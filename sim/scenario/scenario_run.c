@@ -7,12 +7,25 @@
  * sizes come as a list or as a range {from, to, times}. Defaults: all computers as nodes, 20
  * repetitions (a stream: 1), float32, the newest JACCL, no GPU hand-off.
  */
+#include <stdbool.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <string.h>
 
+#include "sim/base/arena.h"
+#include "sim/base/err.h"
+#include "sim/base/ids.h"
+#include "sim/base/units.h"
+#include "sim/fabric/cluster.h"
+#include "sim/fabric/fabric.h"
+#include "sim/fabric/model.h"
 #include "sim/scenario/build.h"
 #include "sim/scenario/quantity.h"
+#include "sim/scenario/scenario.h"
+#include "sim/scenario/schema.h"
 #include "sim/scenario/suggest.h"
+#include "sim/scenario/yaml.h"
+#include "sim/workload/run.h"
 
 #define SIZE_MOST      (INT64_C(1) << 44) /* 16 TiB */
 #define SIZES_MAX      256U

@@ -12,6 +12,7 @@
  */
 #include "sim/scenario/yaml.h"
 
+#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 #include <yaml.h>

@@ -20,8 +20,13 @@
  */
 #include "sim/workload/closed.h"
 
-#include <stddef.h>
+#include <stdbool.h>
 
+#include "sim/base/arena.h"
+#include "sim/base/err.h"
+#include "sim/base/ids.h"
+#include "sim/fabric/fabric.h"
+#include "sim/fabric/model.h"
 #include "sim/workload/layout.h"
 #include "sim/workload/plan.h"
 

@@ -3,8 +3,11 @@
 #ifndef SIM_WORKLOAD_CLOSED_H
 #define SIM_WORKLOAD_CLOSED_H
 
+#include <stdint.h>
+
 #include "sim/base/units.h"
 #include "sim/fabric/cluster.h"
+#include "sim/fabric/param.h"
 #include "sim/workload/run.h"
 
 /* The path parameters of the formulas, taken from a cluster and its parameters. */

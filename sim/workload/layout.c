@@ -22,6 +22,7 @@
 #include <stddef.h>
 
 #include "sim/base/text.h"
+#include "sim/fabric/model.h"
 
 #define PATHS_MAX 16U
 

@@ -8,6 +8,7 @@
 
 #include "sim/base/arena.h"
 #include "sim/base/err.h"
+#include "sim/base/ids.h"
 #include "sim/fabric/cluster.h"
 #include "sim/fabric/fabric.h"
 #include "sim/workload/run.h"

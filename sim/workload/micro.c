@@ -13,7 +13,16 @@
  *
  * The buffers are the application's own: nothing is copied.
  */
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "sim/base/err.h"
+#include "sim/base/units.h"
+#include "sim/fabric/fabric.h"
+#include "sim/fabric/param.h"
+#include "sim/workload/layout.h"
 #include "sim/workload/plan.h"
+#include "sim/workload/run.h"
 
 #define STREAM_DEPTH   16U  /* perftest's customary small depth */
 #define RX_DEPTH       512U /* perftest's receive queue */

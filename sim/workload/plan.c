@@ -9,8 +9,6 @@
  */
 #include "sim/workload/plan.h"
 
-#include <stddef.h>
-
 uint64_t plan_share(const struct plan *plan, uint64_t bytes, uint32_t parts)
 {
     return u64_div_ceil(bytes / plan->element, parts) * plan->element;

@@ -7,6 +7,7 @@
 #include <stdint.h>
 
 #include "sim/base/err.h"
+#include "sim/base/units.h"
 #include "sim/fabric/cluster.h"
 #include "sim/fabric/param.h"
 #include "sim/workload/layout.h"
@@ -51,6 +52,7 @@ struct phase {
 };
 
 struct plan;
+
 /* Fills *ret; false when the thread has no phase of that index. A phase may have no stream. */
 typedef bool plan_phase_fn(const struct plan *plan, uint32_t rank, uint32_t thread, uint32_t index,
                            struct phase *ret);

@@ -21,7 +21,15 @@
  *
  * Ring all_gather follows the repaired code (PR 4443, 2026-09).
  */
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "sim/base/ids.h"
+#include "sim/fabric/cluster.h"
+#include "sim/fabric/model.h"
+#include "sim/workload/layout.h"
 #include "sim/workload/plan.h"
+#include "sim/workload/run.h"
 
 #define CLASS_MIN   UINT64_C(4096)
 #define CLASS_MAX   UINT64_C(524288)

@@ -12,7 +12,14 @@
  * On the wire a packet is cut into segments of `ip.segment` bytes; the socket keeps `ip.window` of
  * them in flight. Socket copies are part of the IP stack; only the sums cost CPU time of their own.
  */
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "sim/base/units.h"
+#include "sim/fabric/param.h"
+#include "sim/workload/layout.h"
 #include "sim/workload/plan.h"
+#include "sim/workload/run.h"
 
 #define PIECE_BYTES_MIN     UINT64_C(262144)
 #define PACKET_ELEMENTS_MIN UINT64_C(32768)

@@ -18,9 +18,16 @@
  *   and get the result from it at the end. all_gather and reduce_scatter then are refused.
  * - binomial-tree: reduce to rank 0 and broadcast, chunk by chunk.
  */
+#include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
+#include "sim/base/err.h"
+#include "sim/base/units.h"
+#include "sim/fabric/param.h"
+#include "sim/workload/layout.h"
 #include "sim/workload/plan.h"
+#include "sim/workload/run.h"
 
 #define TEXTBOOK_CHUNK UINT64_C(16384)
 #define TEXTBOOK_DEPTH 8U
