@@ -5,15 +5,36 @@
  * Parsers fill a struct err or add to a struct err_list; only the command line prints them. A file
  * is read to its end, so that one run shows all its errors; past ERR_LIST_MAX they are counted
  * only, since ten megabytes of noise hold ten million of them.
+ *
+ * A message quotes what the user wrote, which may hold a newline or be cut inside a character; so
+ * that it stays one line of UTF-8 on a terminal and in JSON, such bytes are shown as '?'.
  */
 #include "sim/base/err.h"
 
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
+
+#include "sim/base/utf8.h"
 
 static void fill(struct err *err, enum err_code code, struct src_pos pos, const char *format,
                  va_list args) __attribute__((format(printf, 4, 0)));
+
+/* Replaces control characters and bytes that are no UTF-8. */
+static void make_printable(char *text)
+{
+    size_t length = strlen(text);
+    size_t n;
+
+    for (size_t i = 0; i < length; i += n) {
+        n = utf8_length((const unsigned char *)text + i, length - i);
+        if (n == 0 || (unsigned char)text[i] < 0x20 || text[i] == 0x7f) {
+            text[i] = '?';
+            n = 1;
+        }
+    }
+}
 
 static void fill(struct err *err, enum err_code code, struct src_pos pos, const char *format,
                  va_list args)
@@ -21,6 +42,7 @@ static void fill(struct err *err, enum err_code code, struct src_pos pos, const 
     err->code = code;
     err->pos = pos;
     (void)vsnprintf(err->text, sizeof err->text, format, args);
+    make_printable(err->text);
 }
 
 bool err_set(struct err *reterr, enum err_code code, struct src_pos pos, const char *format, ...)

@@ -17,6 +17,7 @@
 #include <string.h>
 #include <yaml.h>
 
+#include "sim/base/utf8.h"
 #include "sim/scenario/scenario.h"
 
 struct reader {
@@ -36,39 +37,6 @@ struct reader {
 static struct src_pos mark_pos(const struct reader *reader, yaml_mark_t mark)
 {
     return (struct src_pos){reader->file, (uint32_t)mark.line + 1, (uint32_t)mark.column + 1};
-}
-
-/* Length of the UTF-8 sequence at p, or 0 when there is none that is valid. */
-static size_t utf8_length(const unsigned char *p, size_t left)
-{
-    static const uint32_t least[] = {0, 0, 0x80, 0x800, 0x10000};
-    uint32_t code;
-    size_t n;
-
-    if (p[0] < 0x80)
-        return 1;
-    if ((p[0] & 0xe0) == 0xc0) {
-        n = 2;
-        code = p[0] & 0x1fU;
-    } else if ((p[0] & 0xf0) == 0xe0) {
-        n = 3;
-        code = p[0] & 0x0fU;
-    } else if ((p[0] & 0xf8) == 0xf0) {
-        n = 4;
-        code = p[0] & 0x07U;
-    } else {
-        return 0;
-    }
-    if (n > left)
-        return 0;
-    for (size_t i = 1; i < n; i++) {
-        if ((p[i] & 0xc0) != 0x80)
-            return 0;
-        code = code << 6 | (p[i] & 0x3fU);
-    }
-    if (code < least[n] || code > 0x10ffff || (code >= 0xd800 && code <= 0xdfff))
-        return 0;
-    return n;
 }
 
 static bool is_control(unsigned char c)

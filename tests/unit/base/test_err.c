@@ -77,3 +77,29 @@ Test(err, a_list_sorts_by_place_and_keeps_the_order_at_one_place)
         cr_expect_str_eq(list.items[i].text, expected[i], "place %u", i);
     err_list_done(&list);
 }
+
+Test(err, a_message_stays_one_line_of_utf8)
+{
+    static const struct {
+        const char *quoted, *text;
+    } rows[] = {
+        {"a\nb", "'a?b'"},
+        {"\x7f\t", "'?"
+                   "?'"},
+        {"\xc3\xa9", "'\xc3\xa9'"},
+        {"\xc3", "'?'"},
+        {"\xed\xa0\x80", "'?"
+                         "?"
+                         "?'"},
+        {"\xff"
+         "ok",
+         "'?ok'"},
+    };
+
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        struct err err = {0};
+
+        err_set(&err, ERR_RANGE, at(1, 1), "'%s'", rows[i].quoted);
+        cr_expect_str_eq(err.text, rows[i].text, "row %zu: %s", i, err.text);
+    }
+}
