@@ -1,0 +1,349 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * DOC: Queue pairs
+ *
+ * UC SEND/RECV as Apple TN3205 (2026-04-13) describes it. A SEND becomes the head of its queue,
+ * waits until the peer has posted a receive (its claim), then its frames take their turns on the
+ * link. It completes at the sender when the last frame has left, and at the receiver rdma.latency
+ * (and jitter) after the last frame's propagation; completions of one queue pair stay in order.
+ * SEND and RECV must cover the same number of frames, else the receive fails.
+ *
+ * What is not published is stated here: a message whose every frame was lost leaves its receive
+ * posted and takes the claim with it, so a queue pair that loses messages stalls in the end, as
+ * reported of real ones; a message that lost some frames fails its receive. IP repairs losses
+ * itself and pays a round trip.
+ *
+ * Invariants: reserved counts claims, one for each RDMA message that got in line; a message is in
+ * exactly one of queue, line, flight.
+ */
+#include "sim/base/rng.h"
+#include "sim/fabric/fabric_state.h"
+
+static inline uint32_t flow_of(uint32_t qp, uint32_t hop)
+{
+    return qp * FABRIC_HOPS_MAX + hop;
+}
+
+static void set_timer(struct fabric *f, uint32_t qp_ix, simtime at)
+{
+    fabric_qps(f)[qp_ix].has_timer = true;
+    engine_push(fabric_clock(f), at, EVENT_QP_READY, qp_ix);
+}
+
+/* Gets the head message its receive. False: not yet; somebody will try again. */
+static bool claim_receive(struct fabric *f, uint32_t qp_ix)
+{
+    struct fabric_qp *qp = &fabric_qps(f)[qp_ix];
+    simtime now = engine_now(fabric_clock(f));
+    bool is_posted =
+        !qp->is_crossed && qp->peer != ID_NONE && qp->reserved != fabric_qps(f)[qp->peer].recv_tail;
+
+    if (is_posted) {
+        simtime visible = fabric_recv_slot(f, qp->peer, qp->reserved)->visible;
+
+        if (visible.ps <= now.ps) {
+            if (qp->is_blocked)
+                qp->counters.credit_wait =
+                    simspan_add(qp->counters.credit_wait, simtime_since(now, qp->blocked_since));
+            qp->is_blocked = false;
+            qp->reserved++;
+            return true;
+        }
+        set_timer(f, qp_ix, visible);
+    }
+    if (!qp->is_blocked) {
+        qp->is_blocked = true;
+        qp->blocked_since = now;
+        qp->counters.held += !is_posted;
+    }
+    return false;
+}
+
+/* Prepares the message at the head of the queue for the link. */
+static bool claim_head(struct fabric *f, uint32_t qp_ix)
+{
+    struct fabric_qp *qp = &fabric_qps(f)[qp_ix];
+    struct fabric_send *message = fabric_send_slot(f, qp_ix, qp->head);
+
+    if (message->ready.ps > engine_now(fabric_clock(f)).ps) {
+        set_timer(f, qp_ix, message->ready);
+        return false;
+    }
+    if (qp->kind == FABRIC_QP_RDMA && f->unmatched == FABRIC_HOLD && !claim_receive(f, qp_ix))
+        return false;
+    qp->has_claim = true;
+    qp->frames_left[0] = message->frames;
+    return true;
+}
+
+void fabric_try_send(struct fabric *f, uint32_t qp_ix)
+{
+    struct fabric_qp *qp = &fabric_qps(f)[qp_ix];
+    uint32_t flow = flow_of(qp_ix, 0);
+
+    if (qp->head == qp->tail || qp->has_timer || fabric_flows(f)[flow].is_listed)
+        return;
+    if (!qp->has_claim && !claim_head(f, qp_ix))
+        return;
+    if (qp->hops > 1 && qp->hub_tail - qp->hub_head == HUB_FRAMES)
+        return; /* the hub has no buffer left; it calls when a frame has gone on */
+    fabric_enlist(f, flow);
+}
+
+void fabric_try_forward(struct fabric *f, uint32_t qp_ix)
+{
+    struct fabric_qp *qp = &fabric_qps(f)[qp_ix];
+    uint32_t flow = flow_of(qp_ix, 1);
+
+    if (qp->hub_head == qp->hub_tail || qp->has_hub_timer || fabric_flows(f)[flow].is_listed)
+        return;
+
+    simtime ready = qp->hub_ready[qp->hub_head % HUB_FRAMES];
+
+    if (ready.ps > engine_now(fabric_clock(f)).ps) {
+        qp->has_hub_timer = true;
+        engine_push(fabric_clock(f), ready, EVENT_HUB_READY, qp_ix);
+        return;
+    }
+    if (qp->frames_left[1] == 0)
+        qp->frames_left[1] = fabric_send_slot(f, qp_ix, qp->forwarded)->frames;
+    fabric_enlist(f, flow);
+}
+
+/* When a message that has just left its last link completes at the receiver. */
+static simtime arrival_time(struct fabric *f, uint32_t qp_ix, struct fabric_send *message)
+{
+    const struct fabric_qp *qp = &fabric_qps(f)[qp_ix];
+    const struct fabric_link *link = &fabric_links(f)[qp->link[qp->hops - 1]];
+    simtime there = simtime_add(engine_now(fabric_clock(f)), link->propagation);
+
+    if (qp->kind == FABRIC_QP_RDMA) {
+        there = simtime_add(there, f->latency);
+        if (f->jitter.ps > 0)
+            there = simtime_add(there, rng_exponential_from_bits(
+                                           rng_hash(f->seed, qp_ix, qp->forwarded), f->jitter));
+        return there;
+    }
+    there = fabric_stack_pass(f, link->port_to, 1, there, message->length_bytes);
+    if (message->lost + message->corrupted > 0) {
+        there = simtime_add(there, simspan_mul(f->ip_latency, 2));
+        message->lost = 0;
+        message->corrupted = 0;
+    }
+    return simtime_add(there, f->ip_latency);
+}
+
+static void count_message(struct fabric *f, const struct fabric_qp *qp)
+{
+    if (qp->kind == FABRIC_QP_RDMA)
+        f->rdma_messages++;
+    else
+        f->ip_messages++;
+    f->ethernet_messages += fabric_links(f)[qp->link[0]].is_ethernet;
+    f->hub_messages += qp->hops > 1;
+}
+
+/* The message at cursor `forwarded` has left its last link: it is in flight. */
+static void launch(struct fabric *f, uint32_t qp_ix)
+{
+    struct fabric_qp *qp = &fabric_qps(f)[qp_ix];
+    struct fabric_send *message = fabric_send_slot(f, qp_ix, qp->forwarded);
+
+    message->arrive = simtime_max(arrival_time(f, qp_ix, message), qp->last_arrival);
+    qp->last_arrival = message->arrive;
+    if (qp->arrived == qp->forwarded)
+        engine_push(fabric_clock(f), message->arrive, EVENT_ARRIVED, qp_ix);
+    qp->forwarded++;
+    count_message(f, qp);
+}
+
+/* Books the head message as sent; returns its completion. */
+static struct fabric_completion finish_send(struct fabric *f, uint32_t qp_ix)
+{
+    struct fabric_qp *qp = &fabric_qps(f)[qp_ix];
+    const struct fabric_send *message = fabric_send_slot(f, qp_ix, qp->head);
+
+    qp->head++;
+    qp->has_claim = false;
+    qp->send_frames -= message->frames;
+    qp->counters.sends++;
+    qp->counters.send_bytes += message->length_bytes;
+    return (struct fabric_completion){
+        .qp = {qp_ix},
+        .wr_id = message->wr_id,
+        .length = {message->length_bytes},
+        .at = engine_now(fabric_clock(f)),
+    };
+}
+
+static void first_hop_left(struct fabric *f, uint32_t qp_ix, uint32_t frames,
+                           const struct fabric_hooks *hooks)
+{
+    struct fabric_qp *qp = &fabric_qps(f)[qp_ix];
+    const struct fabric_link *link = &fabric_links(f)[qp->link[0]];
+    struct fabric_completion completion;
+    bool is_finished;
+
+    qp->frames_left[0] -= frames;
+    is_finished = qp->frames_left[0] == 0;
+    if (is_finished) {
+        completion = finish_send(f, qp_ix);
+        if (qp->hops == 1)
+            launch(f, qp_ix);
+    }
+    if (qp->hops > 1) { /* then it was one frame */
+        simtime there = simtime_add(engine_now(fabric_clock(f)), link->propagation);
+
+        qp->hub_ready[qp->hub_tail++ % HUB_FRAMES] = simtime_add(there, f->hub_latency);
+        fabric_try_forward(f, qp_ix);
+    }
+    fabric_try_send(f, qp_ix);
+    fabric_link_resume(f, qp->link[0]);
+    if (is_finished && f->send_completion == FABRIC_SEND_WHEN_SENT)
+        hooks->completed(hooks->ctx, &completion);
+}
+
+static void second_hop_left(struct fabric *f, uint32_t qp_ix)
+{
+    struct fabric_qp *qp = &fabric_qps(f)[qp_ix];
+
+    qp->hub_head++;
+    qp->frames_left[1]--;
+    if (qp->frames_left[1] == 0)
+        launch(f, qp_ix);
+    fabric_try_forward(f, qp_ix);
+    fabric_try_send(f, qp_ix);
+    fabric_link_resume(f, qp->link[1]);
+}
+
+void fabric_frames_left(struct fabric *f, uint32_t flow, uint32_t frames,
+                        const struct fabric_hooks *hooks)
+{
+    if (flow % FABRIC_HOPS_MAX == 0)
+        first_hop_left(f, flow / FABRIC_HOPS_MAX, frames, hooks);
+    else
+        second_hop_left(f, flow / FABRIC_HOPS_MAX);
+}
+
+/* Hands a message to the receive it meets. False: there is none, and it is gone. */
+static bool meet_receive(struct fabric *f, uint32_t peer_ix, const struct fabric_send *message,
+                         struct fabric_completion *ret)
+{
+    struct fabric_qp *peer = &fabric_qps(f)[peer_ix];
+    const struct fabric_recv *recv = fabric_recv_slot(f, peer_ix, peer->recv_head);
+
+    if (message->lost == message->frames || peer->recv_head == peer->recv_tail)
+        return false;
+    if (f->unmatched == FABRIC_DROP &&
+        recv->visible.ps > simtime_add(ret->at, f->credit_latency).ps)
+        return false; /* posted, but later than now */
+    peer->recv_head++;
+    peer->recv_frames -= recv->frames;
+    ret->wr_id = recv->wr_id;
+    if (message->lost || recv->frames != message->frames)
+        ret->status = FABRIC_LENGTH_ERROR;
+    return true;
+}
+
+void fabric_arrive(struct fabric *f, uint32_t qp_ix, const struct fabric_hooks *hooks)
+{
+    struct fabric_qp *qp = &fabric_qps(f)[qp_ix];
+    const struct fabric_send message = *fabric_send_slot(f, qp_ix, qp->arrived);
+    struct fabric_completion completion = {
+        .qp = {qp->peer},
+        .is_recv = true,
+        .is_corrupt = message.corrupted > 0,
+        .length = {message.length_bytes},
+        .at = engine_now(fabric_clock(f)),
+    };
+
+    qp->arrived++;
+    if (qp->arrived != qp->forwarded)
+        engine_push(fabric_clock(f), fabric_send_slot(f, qp_ix, qp->arrived)->arrive, EVENT_ARRIVED,
+                    qp_ix);
+    if (qp->kind == FABRIC_QP_RDMA && !meet_receive(f, qp->peer, &message, &completion))
+        return;
+    fabric_qps(f)[qp->peer].counters.recvs++;
+    hooks->completed(hooks->ctx, &completion);
+}
+
+void fabric_complete_queued(struct fabric *f, uint32_t qp_ix, const struct fabric_hooks *hooks)
+{
+    struct fabric_qp *qp = &fabric_qps(f)[qp_ix];
+    const struct fabric_send *message = fabric_send_slot(f, qp_ix, qp->queued++);
+    struct fabric_completion completion = {
+        .qp = {qp_ix},
+        .wr_id = message->wr_id,
+        .length = {message->length_bytes},
+        .at = engine_now(fabric_clock(f)),
+    };
+
+    hooks->completed(hooks->ctx, &completion);
+}
+
+/* Frames of a message of this length; zero when it is too long to post. */
+static uint32_t count_frames(const struct fabric *f, enum fabric_qp_kind kind, bytecount length)
+{
+    uint64_t full = kind == FABRIC_QP_IP ? f->ip_frame_bytes : f->frame_bytes;
+    uint64_t frames = u64_div_ceil(length.bytes, full);
+
+    if (frames > MESSAGE_FRAMES_MAX)
+        return 0;
+    return frames ? (uint32_t)frames : 1;
+}
+
+enum fabric_post fabric_post_send(struct fabric *f, qp_id id, simtime when, uint64_t wr_id,
+                                  bytecount length)
+{
+    struct fabric_qp *qp = &fabric_qps(f)[id.ix];
+    uint32_t frames = count_frames(f, qp->kind, length);
+
+    if (frames == 0)
+        return FABRIC_POST_TOO_LONG;
+    if (qp->tail - qp->arrived > f->send_mask ||
+        (qp->kind == FABRIC_QP_RDMA && qp->send_frames + frames > f->queue_frames)) {
+        f->posts_refused = true;
+        return FABRIC_POST_NO_FRAMES;
+    }
+    when = simtime_max(when, engine_now(fabric_clock(f)));
+
+    struct fabric_send *message = fabric_send_slot(f, id.ix, qp->tail++);
+
+    *message = (struct fabric_send){
+        .wr_id = wr_id, .ready = when, .length_bytes = (uint32_t)length.bytes, .frames = frames};
+    qp->send_frames += frames;
+    if (qp->kind == FABRIC_QP_IP)
+        message->ready = fabric_stack_pass(f, fabric_links(f)[qp->link[0]].port_from, 0, when,
+                                           message->length_bytes);
+    if (f->send_completion == FABRIC_SEND_WHEN_QUEUED)
+        engine_push(fabric_clock(f), when, EVENT_SEND_QUEUED, id.ix);
+    fabric_try_send(f, id.ix);
+    return FABRIC_POSTED;
+}
+
+enum fabric_post fabric_post_recv(struct fabric *f, qp_id id, simtime when, uint64_t wr_id,
+                                  bytecount length)
+{
+    struct fabric_qp *qp = &fabric_qps(f)[id.ix];
+    uint32_t frames = count_frames(f, qp->kind, length);
+
+    if (frames == 0)
+        return FABRIC_POST_TOO_LONG;
+    if (qp->recv_tail - qp->recv_head > f->recv_mask ||
+        qp->recv_frames + frames > f->queue_frames) {
+        f->posts_refused = true;
+        return FABRIC_POST_NO_FRAMES;
+    }
+    when = simtime_max(when, engine_now(fabric_clock(f)));
+    *fabric_recv_slot(f, id.ix, qp->recv_tail) = (struct fabric_recv){
+        .wr_id = wr_id,
+        .visible = simtime_add(when, f->credit_latency),
+        .length_bytes = (uint32_t)length.bytes,
+        .frames = frames,
+    };
+    qp->recv_tail++;
+    qp->recv_frames += frames;
+    if (qp->peer != ID_NONE)
+        fabric_try_send(f, qp->peer);
+    return FABRIC_POSTED;
+}

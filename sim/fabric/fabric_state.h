@@ -1,0 +1,228 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The fabric's block of memory: private to sim/fabric/fabric*.c. */
+#ifndef SIM_FABRIC_FABRIC_STATE_H
+#define SIM_FABRIC_FABRIC_STATE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "sim/base/ids.h"
+#include "sim/base/units.h"
+#include "sim/core/engine.h"
+#include "sim/fabric/fabric.h"
+
+enum fabric_event {
+    EVENT_LINK_DONE = 1, /* link: its burst ends */
+    EVENT_QP_READY,      /* queue pair: the head of its send queue may have become ready */
+    EVENT_HUB_READY,     /* queue pair: a frame has crossed the hub */
+    EVENT_ARRIVED,       /* queue pair: the completion of its oldest message in flight is due */
+    EVENT_SEND_QUEUED,   /* queue pair: early send completion */
+    EVENT_RATE,          /* entry of the table of changes */
+};
+
+/* Frames in one burst at most. It bounds the events that a cut-short burst leaves behind: while one
+ * waits to be found stale, at most BURST_MAX / 2 others can be cut short on the same link. */
+#define BURST_MAX          64U
+#define LINK_EVENTS_MAX    (BURST_MAX / 2 + 2)
+#define QP_EVENTS_MAX      3U
+#define MESSAGE_FRAMES_MAX 4095U
+#define HUB_FRAMES         64U /* frames of one path that a hub holds: its credits */
+
+/* One direction of one cable. */
+struct fabric_link {
+    bitrate line;       /* now; zero: cut */
+    simspan frame_rdma; /* wire time of a full frame of each kind */
+    simspan frame_ip;
+    bitrate goodput; /* payload a second, frame headers of IP counted as payload */
+    simspan propagation;
+    uint32_t port_from, port_to; /* indexes of the IP servers of both ends */
+    uint32_t cable;
+    bool is_ethernet;
+    bool to_forwarder;  /* the far end is a hub or switch: frames leave one at a time */
+    uint32_t list_head; /* flows that wait for the link, in order */
+    uint32_t list_tail;
+    uint32_t serving; /* flow on the wire; ID_NONE: idle */
+    uint32_t burst_frames;
+    simtime burst_start;
+    simtime burst_end;
+    uint32_t loss_ppb;
+    uint32_t corrupt_ppb;
+    struct fabric_link_counters counters;
+};
+
+/* A message from post to completion at the receiver. */
+struct fabric_send {
+    uint64_t wr_id;
+    simtime ready;  /* posted; for IP through the sender's stack */
+    simtime arrive; /* completion at the receiver, once it has left */
+    uint32_t length_bytes;
+    uint32_t frames;
+    uint32_t lost; /* frames */
+    uint32_t corrupted;
+};
+
+struct fabric_recv {
+    uint64_t wr_id;
+    simtime visible; /* when the sender knows of it */
+    uint32_t length_bytes;
+    uint32_t frames;
+};
+
+/* Cursors count messages since the start and wrap; the slot is cursor & mask. In a send ring
+ * arrived <= forwarded <= head <= tail; slots are free again once arrived. */
+struct fabric_qp {
+    enum fabric_qp_kind kind;
+    uint32_t host;
+    uint32_t peer;
+    uint32_t hops;
+    uint32_t link[FABRIC_HOPS_MAX];
+    bool is_crossed; /* the peer listens on another cable */
+    bool has_timer;
+    bool has_hub_timer;
+    /* sending */
+    uint32_t tail;      /* posted */
+    uint32_t head;      /* on hop 0 */
+    uint32_t forwarded; /* on hop 1, or equal to head when there is one hop */
+    uint32_t arrived;
+    uint32_t queued;                       /* early completions given */
+    uint32_t frames_left[FABRIC_HOPS_MAX]; /* of the message at the head of each hop */
+    uint32_t reserved;                     /* receives of the peer that messages have claimed */
+    uint32_t send_frames;                  /* budget in use */
+    bool has_claim;                        /* the head message has its receive, or needs none */
+    bool is_blocked;                       /* the head message found no receive */
+    simtime blocked_since;
+    simtime last_arrival; /* completions stay in order */
+    /* the hub's buffer of this path */
+    uint32_t hub_head, hub_tail;
+    simtime hub_ready[HUB_FRAMES];
+    /* receiving */
+    uint32_t recv_tail;
+    uint32_t recv_head;
+    uint32_t recv_frames;
+    struct fabric_qp_counters counters;
+};
+
+/* One flow is one hop of one queue pair: index qp * FABRIC_HOPS_MAX + hop. */
+struct fabric_flow {
+    uint32_t next;
+    bool is_listed; /* waits for its link, or is on the wire */
+};
+
+/* Interface of a host: what its IP stack has promised already. */
+struct fabric_port {
+    simtime free_direction[2]; /* send, receive */
+    simtime free_port;
+    uint32_t host;
+};
+
+struct fabric_host {
+    simtime free_staging;
+    simtime free_stack;
+    bitrate staging; /* zero: no limit */
+};
+
+struct fabric_change {
+    uint32_t cable;
+    bitrate rate[2];
+};
+
+struct fabric {
+    uint64_t engine_at, links_at, qps_at, flows_at, sends_at, recvs_at, ports_at, hosts_at,
+        changes_at;
+    uint32_t link_count, qp_count, qp_capacity, port_count, host_count;
+    uint32_t change_count, change_capacity;
+    uint32_t send_mask, recv_mask;
+    uint64_t seed;
+    /* parameters, as numbers */
+    bitrate goodput_80g;
+    bitrate goodput_10g;
+    simspan latency, jitter, credit_latency, hub_latency, ip_latency;
+    bitrate stack_direction, stack_port, stack_host;
+    uint32_t frame_bytes, ip_frame_bytes;
+    uint32_t queue_frames;
+    enum fabric_send_completion send_completion;
+    enum fabric_unmatched unmatched;
+    bool single_frames;
+    bool posts_refused;
+    uint64_t rdma_messages, ip_messages, ethernet_messages, hub_messages;
+    bool has_staged;
+};
+
+static inline struct fabric_link *fabric_links(const struct fabric *f)
+{
+    return (struct fabric_link *)((uintptr_t)f + f->links_at);
+}
+
+static inline struct fabric_qp *fabric_qps(const struct fabric *f)
+{
+    return (struct fabric_qp *)((uintptr_t)f + f->qps_at);
+}
+
+static inline struct fabric_flow *fabric_flows(const struct fabric *f)
+{
+    return (struct fabric_flow *)((uintptr_t)f + f->flows_at);
+}
+
+static inline struct fabric_port *fabric_ports(const struct fabric *f)
+{
+    return (struct fabric_port *)((uintptr_t)f + f->ports_at);
+}
+
+static inline struct fabric_host *fabric_hosts(const struct fabric *f)
+{
+    return (struct fabric_host *)((uintptr_t)f + f->hosts_at);
+}
+
+static inline struct fabric_change *fabric_changes(const struct fabric *f)
+{
+    return (struct fabric_change *)((uintptr_t)f + f->changes_at);
+}
+
+static inline struct engine *fabric_clock(const struct fabric *f)
+{
+    return (struct engine *)((uintptr_t)f + f->engine_at);
+}
+
+static inline struct fabric_send *fabric_send_slot(const struct fabric *f, uint32_t qp,
+                                                   uint32_t cursor)
+{
+    struct fabric_send *all = (struct fabric_send *)((uintptr_t)f + f->sends_at);
+
+    return &all[(size_t)qp * (f->send_mask + 1) + (cursor & f->send_mask)];
+}
+
+static inline struct fabric_recv *fabric_recv_slot(const struct fabric *f, uint32_t qp,
+                                                   uint32_t cursor)
+{
+    struct fabric_recv *all = (struct fabric_recv *)((uintptr_t)f + f->recvs_at);
+
+    return &all[(size_t)qp * (f->recv_mask + 1) + (cursor & f->recv_mask)];
+}
+
+/* fabric_link.c */
+void fabric_set_link_rate(struct fabric *f, uint32_t link, bitrate line);
+/* Puts a ready flow in line; starts or cuts short the link's burst. */
+void fabric_enlist(struct fabric *f, uint32_t flow);
+/* Starts the next flow in line when nothing is on the wire. */
+void fabric_link_resume(struct fabric *f, uint32_t link);
+void fabric_link_done(struct fabric *f, uint32_t link, simtime at,
+                      const struct fabric_hooks *hooks);
+
+/* fabric_qp.c */
+/* Lets the head of a queue pair's send queue get in line if it may. */
+void fabric_try_send(struct fabric *f, uint32_t qp);
+/* The same for the second hop. */
+void fabric_try_forward(struct fabric *f, uint32_t qp);
+/* `frames` frames of the head message of `flow` have left its link now. */
+void fabric_frames_left(struct fabric *f, uint32_t flow, uint32_t frames,
+                        const struct fabric_hooks *hooks);
+void fabric_arrive(struct fabric *f, uint32_t qp, const struct fabric_hooks *hooks);
+void fabric_complete_queued(struct fabric *f, uint32_t qp, const struct fabric_hooks *hooks);
+
+/* fabric_ip.c */
+/* Passes `length` through the stack of a port; direction 0 sends, 1 receives. Returns its end. */
+simtime fabric_stack_pass(struct fabric *f, uint32_t port, uint32_t direction, simtime start,
+                          uint32_t length_bytes);
+
+#endif

@@ -1,0 +1,553 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The fabric against closed forms: with 100 ps a byte, a frame takes 409.6 ns and L is 5 us. */
+#include <stdlib.h>
+#include <string.h>
+
+#include <criterion/criterion.h>
+
+#include "sim/base/rng.h"
+#include "sim/fabric/fabric.h"
+#include "tests/unit/fabric/support/bench_cluster.h"
+
+#define FRAME_PS   INT64_C(409600)
+#define LATENCY_PS (5 * PS_PER_US)
+#define LOG_MAX    100000
+
+/* A fabric and a log of its completions. */
+struct bench {
+    struct bench_cluster c;
+    struct fabric_config config;
+    struct fabric *fabric;
+    struct fabric_completion *log;
+    size_t count;
+};
+
+static void on_completed(void *ctx, const struct fabric_completion *completion)
+{
+    struct bench *b = ctx;
+
+    cr_assert_lt(b->count, LOG_MAX);
+    b->log[b->count++] = *completion;
+}
+
+static void on_user(void *ctx, uint32_t kind, uint32_t arg)
+{
+    (void)ctx;
+    (void)kind;
+    (void)arg;
+}
+
+static struct bench *bench_new(uint32_t hosts)
+{
+    struct bench *b = calloc(1, sizeof *b);
+
+    bench_cluster_init(&b->c, hosts);
+    b->log = calloc(LOG_MAX, sizeof *b->log);
+    b->config = (struct fabric_config){.cluster = &b->c.cluster,
+                                       .params = &b->c.params,
+                                       .qp_capacity = 64,
+                                       .wr_capacity = 1024,
+                                       .user_events = 8,
+                                       .fault_capacity = 16};
+    return b;
+}
+
+static void bench_start(struct bench *b)
+{
+    b->fabric = fabric_init(aligned_alloc(64, (fabric_mem_size(&b->config) + 63) & ~(size_t)63),
+                            &b->config);
+}
+
+static void bench_free(struct bench *b)
+{
+    free(b->fabric);
+    free(b->log);
+    free(b);
+}
+
+static void bench_run(struct bench *b)
+{
+    struct fabric_hooks hooks = {.ctx = b, .completed = on_completed, .user_event = on_user};
+
+    fabric_run_until(b->fabric, simtime_never(), &hooks, NULL);
+}
+
+struct pair {
+    qp_id a, b;
+};
+
+static struct pair connect_kind(struct bench *b, enum fabric_qp_kind kind, cable_id cable)
+{
+    struct cluster_path path = {.cables = {cable}, .hops = 1};
+    const struct cluster_cable *c = &b->c.cables[cable.ix];
+    struct pair p = {fabric_create_qp(b->fabric, kind, c->a.host, &path),
+                     fabric_create_qp(b->fabric, kind, c->b.host, &path)};
+
+    fabric_connect_qp(b->fabric, p.a, p.b);
+    return p;
+}
+
+static struct pair connect(struct bench *b, cable_id cable)
+{
+    return connect_kind(b, FABRIC_QP_RDMA, cable);
+}
+
+static simtime at(int64_t ps)
+{
+    return (simtime){ps};
+}
+
+/* The k-th completion of that queue pair and side; fails the test when there is none. */
+static struct fabric_completion nth(const struct bench *b, qp_id qp, bool is_recv, size_t k)
+{
+    for (size_t i = 0; i < b->count; i++) {
+        if (b->log[i].qp.ix == qp.ix && b->log[i].is_recv == is_recv && k-- == 0)
+            return b->log[i];
+    }
+    cr_assert_fail("no such completion");
+    return (struct fabric_completion){0};
+}
+
+static size_t count_of(const struct bench *b, qp_id qp, bool is_recv)
+{
+    size_t n = 0;
+
+    for (size_t i = 0; i < b->count; i++)
+        n += b->log[i].qp.ix == qp.ix && b->log[i].is_recv == is_recv;
+    return n;
+}
+
+Test(fabric, one_message_takes_latency_plus_size_over_rate)
+{
+    static const uint64_t sizes[] = {1, 64, 4095, 4096, 4097, 65536, 524288, 4190208};
+
+    for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) {
+        struct bench *b = bench_new(2);
+        cable_id cable = bench_cluster_add_cable(&b->c, 0, 1);
+
+        bench_start(b);
+        struct pair p = connect(b, cable);
+        fabric_post_recv(b->fabric, p.b, at(0), 7, (bytecount){sizes[i]});
+        fabric_post_send(b->fabric, p.a, at(0), 9, (bytecount){sizes[i]});
+        bench_run(b);
+        cr_assert_eq(nth(b, p.a, false, 0).at.ps, (int64_t)sizes[i] * 100, "size %zu", sizes[i]);
+        cr_assert_eq(nth(b, p.b, true, 0).at.ps, (int64_t)sizes[i] * 100 + LATENCY_PS, "size %zu",
+                     sizes[i]);
+        cr_assert_eq(nth(b, p.b, true, 0).wr_id, 7);
+        cr_assert_eq(nth(b, p.a, false, 0).wr_id, 9);
+        bench_free(b);
+    }
+}
+
+Test(fabric, a_send_waits_for_the_receive_and_counts_the_wait)
+{
+    struct bench *b = bench_new(2);
+    cable_id cable = bench_cluster_add_cable(&b->c, 0, 1);
+
+    b->c.params.v[PARAM_RDMA_CREDIT_LATENCY].value = PS_PER_US;
+    bench_start(b);
+    struct pair p = connect(b, cable);
+    fabric_post_send(b->fabric, p.a, at(2 * PS_PER_US), 1, (bytecount){4096});
+    bench_run(b);
+    cr_assert_eq(b->count, 0);
+    cr_assert_eq(fabric_qp_wait(b->fabric, p.a), FABRIC_WAIT_RECV);
+    fabric_post_recv(b->fabric, p.b, at(10 * PS_PER_US), 1, (bytecount){4096});
+    bench_run(b);
+    cr_assert_eq(nth(b, p.a, false, 0).at.ps, 11 * PS_PER_US + FRAME_PS);
+    cr_assert_eq(nth(b, p.b, true, 0).at.ps, 11 * PS_PER_US + FRAME_PS + LATENCY_PS);
+    cr_assert_eq(fabric_qp_counters(b->fabric, p.a).credit_wait.ps, 9 * PS_PER_US);
+    cr_assert_eq(fabric_qp_counters(b->fabric, p.a).held, 1);
+    cr_assert_eq(fabric_qp_wait(b->fabric, p.a), FABRIC_WAIT_NOTHING);
+    bench_free(b);
+}
+
+Test(fabric, unequal_frame_counts_fail_the_receive)
+{
+    struct bench *b = bench_new(2);
+    cable_id cable = bench_cluster_add_cable(&b->c, 0, 1);
+
+    bench_start(b);
+    struct pair p = connect(b, cable);
+    fabric_post_recv(b->fabric, p.b, at(0), 1, (bytecount){4096});
+    fabric_post_recv(b->fabric, p.b, at(0), 2, (bytecount){16384});
+    fabric_post_send(b->fabric, p.a, at(0), 1, (bytecount){16384});
+    fabric_post_send(b->fabric, p.a, at(0), 2, (bytecount){12289});
+    bench_run(b);
+    cr_assert_eq(nth(b, p.b, true, 0).status, FABRIC_LENGTH_ERROR);
+    cr_assert_eq(nth(b, p.b, true, 1).status, FABRIC_OK, "4 frames meet 4 frames");
+    bench_free(b);
+}
+
+Test(fabric, the_frame_budget_counts_frames_not_requests)
+{
+    struct bench *b = bench_new(2);
+    cable_id cable = bench_cluster_add_cable(&b->c, 0, 1);
+
+    bench_start(b);
+    struct pair p = connect(b, cable);
+    for (int i = 0; i < 63; i++)
+        cr_assert_eq(fabric_post_recv(b->fabric, p.b, at(0), 0, (bytecount){65536}), 0);
+    cr_assert_eq(fabric_post_recv(b->fabric, p.b, at(0), 0, (bytecount){65536}),
+                 FABRIC_POST_NO_FRAMES, "63 x 16 = 1008 of 1023 frames, so the 64th is refused");
+    cr_assert_eq(fabric_post_send(b->fabric, p.a, at(0), 0, (bytecount){4095 * 4096 + 1}),
+                 FABRIC_POST_TOO_LONG);
+    cr_assert_eq(fabric_post_send(b->fabric, p.a, at(0), 0, (bytecount){1024 * 4096}),
+                 FABRIC_POST_NO_FRAMES);
+    bench_free(b);
+}
+
+Test(fabric, two_queue_pairs_on_a_cable_take_turns_by_frames)
+{
+    struct bench *b = bench_new(2);
+    cable_id cable = bench_cluster_add_cable(&b->c, 0, 1);
+
+    bench_start(b);
+    struct pair p = connect(b, cable), q = connect(b, cable);
+    /* Ten frames begin alone; at 2.5 frames a message of three joins. Frames: 3 of p, then
+     * q p q p q, then the rest of p. */
+    fabric_post_recv(b->fabric, p.b, at(0), 0, (bytecount){40960});
+    fabric_post_recv(b->fabric, q.b, at(0), 0, (bytecount){12288});
+    fabric_post_send(b->fabric, p.a, at(0), 0, (bytecount){40960});
+    fabric_post_send(b->fabric, q.a, at(FRAME_PS * 5 / 2), 0, (bytecount){12288});
+    bench_run(b);
+    cr_assert_eq(nth(b, q.a, false, 0).at.ps, 8 * FRAME_PS);
+    cr_assert_eq(nth(b, p.a, false, 0).at.ps, 13 * FRAME_PS, "work is conserved");
+    bench_free(b);
+}
+
+Test(fabric, credits_and_a_window_give_the_chunked_closed_form)
+{
+    /* W chunks outstanding; a slot is free again when its receive completed and the credit came
+     * back at once: W c per (L + c G), or the wire when that is slower. */
+    static const struct {
+        uint32_t window;
+        uint64_t chunk;
+    } rows[] = {{1, 4096}, {2, 4096}, {2, 16384}, {4, 16384}, {8, 16384}, {16, 4096}};
+    enum {
+        CHUNKS = 64
+    };
+
+    for (size_t r = 0; r < sizeof rows / sizeof *rows; r++) {
+        struct bench *b = bench_new(2);
+        cable_id cable = bench_cluster_add_cable(&b->c, 0, 1);
+        struct fabric_hooks hooks = {.ctx = b, .completed = on_completed, .user_event = on_user};
+        uint32_t posted = 0;
+
+        bench_start(b);
+        struct pair p = connect(b, cable);
+        for (int i = 0; i < CHUNKS; i++)
+            fabric_post_send(b->fabric, p.a, at(0), 0, (bytecount){rows[r].chunk});
+        for (; posted < rows[r].window; posted++)
+            fabric_post_recv(b->fabric, p.b, at(0), 0, (bytecount){rows[r].chunk});
+        while (engine_next_time(fabric_engine(b->fabric)).ps != SIMTIME_NEVER_PS) {
+            size_t before = count_of(b, p.b, true);
+
+            fabric_run_until(b->fabric, engine_next_time(fabric_engine(b->fabric)), &hooks, NULL);
+            for (size_t k = before; k < count_of(b, p.b, true) && posted < CHUNKS; k++, posted++)
+                fabric_post_recv(b->fabric, p.b, engine_now(fabric_engine(b->fabric)), 0,
+                                 (bytecount){rows[r].chunk});
+        }
+        int64_t wire = (int64_t)rows[r].chunk * 100;
+        int64_t round = LATENCY_PS + wire;
+        int64_t expected;
+
+        if ((int64_t)rows[r].window * wire >= round) /* the wire never rests */
+            expected = CHUNKS * wire + LATENCY_PS;
+        else /* rounds of W chunks; the last round ends with its last chunk */
+            expected = (CHUNKS / rows[r].window - 1) * round + rows[r].window * wire + LATENCY_PS;
+        cr_assert_eq(nth(b, p.b, true, CHUNKS - 1).at.ps, expected, "W %u, chunk %zu: %ld for %ld",
+                     rows[r].window, rows[r].chunk, (long)nth(b, p.b, true, CHUNKS - 1).at.ps,
+                     (long)expected);
+        bench_free(b);
+    }
+}
+
+Test(fabric, a_crossed_rail_waits_for_ever)
+{
+    struct bench *b = bench_new(2);
+    cable_id one = bench_cluster_add_cable(&b->c, 0, 1);
+    cable_id two = bench_cluster_add_cable(&b->c, 0, 1);
+
+    bench_start(b);
+    struct cluster_path first = {.cables = {one}, .hops = 1}, second = {.cables = {two}, .hops = 1};
+    qp_id a = fabric_create_qp(b->fabric, FABRIC_QP_RDMA, (host_id){0}, &first);
+    qp_id c = fabric_create_qp(b->fabric, FABRIC_QP_RDMA, (host_id){1}, &second);
+
+    fabric_connect_qp(b->fabric, a, c);
+    fabric_post_recv(b->fabric, c, at(0), 0, (bytecount){4096});
+    fabric_post_send(b->fabric, a, at(0), 0, (bytecount){4096});
+    bench_run(b);
+    cr_assert_eq(b->count, 0);
+    cr_assert_eq(fabric_qp_wait(b->fabric, a), FABRIC_WAIT_RECV);
+    bench_free(b);
+}
+
+Test(fabric, a_cut_loses_the_frame_on_the_wire_and_a_flap_lets_the_rest_go)
+{
+    struct bench *b = bench_new(2);
+    cable_id cable = bench_cluster_add_cable(&b->c, 0, 1);
+    bitrate up = {UINT64_C(80000000000)}, cut = {0};
+
+    bench_start(b);
+    struct pair p = connect(b, cable);
+    for (int i = 0; i < 2; i++) {
+        fabric_post_recv(b->fabric, p.b, at(0), 0, (bytecount){40960});
+        fabric_post_send(b->fabric, p.a, at(0), 0, (bytecount){40960});
+    }
+    fabric_schedule_rate(b->fabric, at(FRAME_PS * 7 / 2), cable, cut, cut);
+    bench_run(b);
+    cr_assert_eq(b->count, 0, "cut: nothing completes");
+    cr_assert_eq(fabric_qp_wait(b->fabric, p.a), FABRIC_WAIT_CABLE);
+    fabric_schedule_rate(b->fabric, at(PS_PER_MS), cable, up, up);
+    bench_run(b);
+    /* Frames 1-3 left, frame 4 is lost, 5-10 leave after the flap: the message fails. */
+    cr_assert_eq(nth(b, p.a, false, 0).at.ps, PS_PER_MS + 6 * FRAME_PS);
+    cr_assert_eq(nth(b, p.b, true, 0).status, FABRIC_LENGTH_ERROR);
+    cr_assert_eq(nth(b, p.b, true, 1).status, FABRIC_OK);
+    cr_assert_eq(nth(b, p.b, true, 1).at.ps, PS_PER_MS + 16 * FRAME_PS + LATENCY_PS);
+    cr_assert_eq(fabric_link_counters(b->fabric, fabric_link_of_cable(cable, false)).lost, 1);
+    bench_free(b);
+}
+
+Test(fabric, a_degraded_cable_slows_the_frames_after_the_one_on_the_wire)
+{
+    struct bench *b = bench_new(2);
+    cable_id cable = bench_cluster_add_cable(&b->c, 0, 1);
+    bitrate half = {UINT64_C(40000000000)};
+
+    bench_start(b);
+    struct pair p = connect(b, cable);
+    fabric_post_recv(b->fabric, p.b, at(0), 0, (bytecount){40960});
+    fabric_post_send(b->fabric, p.a, at(0), 0, (bytecount){40960});
+    fabric_schedule_rate(b->fabric, at(FRAME_PS * 7 / 2), cable, half, half);
+    bench_run(b);
+    cr_assert_eq(nth(b, p.a, false, 0).at.ps, 4 * FRAME_PS + 6 * 2 * FRAME_PS);
+    bench_free(b);
+}
+
+Test(fabric, a_hub_stores_and_forwards_each_frame)
+{
+    struct bench *b = bench_new(3);
+
+    bench_cluster_make_hub(&b->c, 1);
+    cable_id near = bench_cluster_add_cable(&b->c, 0, 1);
+    cable_id far = bench_cluster_add_cable(&b->c, 2, 1);
+
+    bench_start(b);
+    struct cluster_path there = {.cables = {near, far}, .hops = 2};
+    struct cluster_path back = {.cables = {far, near}, .hops = 2};
+    qp_id a = fabric_create_qp(b->fabric, FABRIC_QP_RDMA, (host_id){0}, &there);
+    qp_id c = fabric_create_qp(b->fabric, FABRIC_QP_RDMA, (host_id){2}, &back);
+
+    fabric_connect_qp(b->fabric, a, c);
+    fabric_post_recv(b->fabric, c, at(0), 0, (bytecount){1000 * 4096});
+    fabric_post_send(b->fabric, a, at(0), 0, (bytecount){1000 * 4096});
+    bench_run(b);
+    cr_assert_eq(nth(b, a, false, 0).at.ps, 1000 * FRAME_PS);
+    cr_assert_eq(nth(b, c, true, 0).at.ps, 1001 * FRAME_PS + PS_PER_US / 2 + LATENCY_PS);
+    bench_free(b);
+}
+
+Test(fabric, a_full_hub_holds_the_sender_back)
+{
+    struct bench *b = bench_new(3);
+
+    bench_cluster_make_hub(&b->c, 1);
+    cable_id near = bench_cluster_add_cable(&b->c, 0, 1);
+    cable_id far = bench_cluster_add_cable(&b->c, 2, 1);
+
+    b->c.cables[far.ix].rate_ba = (bitrate){UINT64_C(20000000000)};
+    bench_start(b);
+    struct cluster_path there = {.cables = {near, far}, .hops = 2};
+    struct cluster_path back = {.cables = {far, near}, .hops = 2};
+    qp_id a = fabric_create_qp(b->fabric, FABRIC_QP_RDMA, (host_id){0}, &there);
+    qp_id c = fabric_create_qp(b->fabric, FABRIC_QP_RDMA, (host_id){2}, &back);
+
+    fabric_connect_qp(b->fabric, a, c);
+    fabric_post_recv(b->fabric, c, at(0), 0, (bytecount){1000 * 4096});
+    fabric_post_send(b->fabric, a, at(0), 0, (bytecount){1000 * 4096});
+    bench_run(b);
+    cr_assert_eq(nth(b, c, true, 0).at.ps,
+                 FRAME_PS + PS_PER_US / 2 + 1000 * 4 * FRAME_PS + LATENCY_PS);
+    /* The sender is done 64 buffered frames before the far end, not 750 frames before. */
+    cr_assert_gt(nth(b, a, false, 0).at.ps, (1000 - 66) * 4 * FRAME_PS);
+    bench_free(b);
+}
+
+Test(fabric, ip_passes_both_stacks_and_shares_the_link_with_rdma)
+{
+    struct bench *b = bench_new(2);
+    cable_id cable = bench_cluster_add_cable(&b->c, 0, 1);
+
+    bench_start(b);
+    struct pair p = connect_kind(b, FABRIC_QP_IP, cable);
+    fabric_post_send(b->fabric, p.a, at(0), 0, (bytecount){40840}); /* ten frames of 4,084 */
+    bench_run(b);
+    int64_t stack = INT64_C(40840) * 8 * 1000 / 56 + 1; /* ps at 56 Gb/s, rounded up */
+
+    cr_assert_eq(nth(b, p.b, true, 0).at.ps, stack + 10 * FRAME_PS + stack + 80 * PS_PER_US);
+    bench_free(b);
+}
+
+Test(fabric, loss_and_corruption_follow_their_probability)
+{
+    struct bench *b = bench_new(2);
+    cable_id cable = bench_cluster_add_cable(&b->c, 0, 1);
+
+    bench_start(b);
+    struct pair p = connect(b, cable);
+    fabric_set_frame_faults(b->fabric, cable, 100000000, 200000000); /* 10 % and 20 % */
+    for (int round = 0; round < 20; round++) {
+        for (int i = 0; i < 100; i++) {
+            fabric_post_recv(b->fabric, p.b, at(0), 0, (bytecount){8192});
+            fabric_post_send(b->fabric, p.a, at(0), 0, (bytecount){8192});
+        }
+        bench_run(b);
+    }
+    struct fabric_link_counters n =
+        fabric_link_counters(b->fabric, fabric_link_of_cable(cable, false));
+
+    cr_assert_eq(n.frames, 4000);
+    cr_assert(n.lost > 330 && n.lost < 470, "%lu of 4000 lost", (unsigned long)n.lost);
+    cr_assert(n.corrupted > 640 && n.corrupted < 800, "%lu damaged", (unsigned long)n.corrupted);
+    size_t failed = 0;
+
+    for (size_t i = 0; i < b->count; i++)
+        failed += b->log[i].status == FABRIC_LENGTH_ERROR;
+    cr_assert_gt(failed, 200, "a message of two frames fails when one is lost");
+    bench_free(b);
+}
+
+/* A random scenario: hosts, cables, hubs, queue pairs of both kinds, sizes, times, faults. */
+static void random_traffic(struct bench *b, uint64_t seed)
+{
+    struct rng rng;
+
+    rng_init(&rng, seed, 0);
+    b->config.seed = seed;
+    b->config.has_jitter = rng_below(&rng, 2) != 0;
+    b->c.params.v[PARAM_RDMA_JITTER].value = 366000;
+    b->c.params.v[PARAM_RDMA_CREDIT_LATENCY].value = (int64_t)rng_below(&rng, 3) * PS_PER_US / 2;
+    uint32_t hosts = (uint32_t)b->c.cluster.host_count;
+    uint32_t cables = 1 + (uint32_t)rng_below(&rng, 6);
+
+    for (uint32_t i = 0; i < cables; i++) {
+        uint32_t a = (uint32_t)rng_below(&rng, hosts);
+
+        bench_cluster_add_cable(&b->c, a, (a + 1 + (uint32_t)rng_below(&rng, hosts - 1)) % hosts);
+    }
+    bench_start(b);
+    for (uint32_t i = 0; i < 2 * cables; i++) {
+        cable_id cable = {(uint32_t)rng_below(&rng, cables)};
+        enum fabric_qp_kind kind = rng_below(&rng, 4) ? FABRIC_QP_RDMA : FABRIC_QP_IP;
+        struct pair p = connect_kind(b, kind, cable);
+        int messages = 1 + (int)rng_below(&rng, 20);
+
+        for (int m = 0; m < messages; m++) {
+            bytecount size = {1 + rng_below(&rng, rng_below(&rng, 2) ? 200000 : 5000)};
+            simtime when = {(int64_t)rng_below(&rng, 100 * (uint64_t)PS_PER_US)};
+
+            if (kind == FABRIC_QP_RDMA)
+                fabric_post_recv(b->fabric, p.b, when, (uint64_t)m, size);
+            fabric_post_send(b->fabric, p.a, at((int64_t)rng_below(&rng, 1000) * 1000000),
+                             (uint64_t)m, size);
+        }
+        if (rng_below(&rng, 5) == 0)
+            fabric_schedule_rate(b->fabric, at((int64_t)rng_below(&rng, 300) * 1000000), cable,
+                                 (bitrate){rng_below(&rng, 3) * 40000000000U},
+                                 (bitrate){rng_below(&rng, 3) * 40000000000U});
+        if (rng_below(&rng, 5) == 0)
+            fabric_set_frame_faults(b->fabric, cable, 10000000, 10000000);
+    }
+    bench_run(b);
+}
+
+static struct bench *random_run(uint64_t seed, enum evq_kind evq, bool single_frames)
+{
+    struct bench *b = bench_new(2 + (uint32_t)(seed % 5));
+
+    b->config.evq = evq;
+    b->config.single_frames = single_frames;
+    random_traffic(b, seed);
+    return b;
+}
+
+Test(fabric, calendar_and_heap_give_one_digest_on_1000_random_scenarios)
+{
+    uint64_t events = 0;
+
+    for (uint64_t seed = 0; seed < 1000; seed++) {
+        struct bench *c = random_run(seed, EVQ_CALENDAR, false);
+        struct bench *h = random_run(seed, EVQ_HEAP, false);
+
+        cr_assert_eq(engine_digest(fabric_engine(c->fabric)),
+                     engine_digest(fabric_engine(h->fabric)), "seed %lu", (unsigned long)seed);
+        cr_assert_eq(c->count, h->count);
+        cr_assert_eq(memcmp(c->log, h->log, c->count * sizeof *c->log), 0);
+        events += engine_event_count(fabric_engine(c->fabric));
+        bench_free(c);
+        bench_free(h);
+    }
+    cr_assert_gt(events, 100000);
+}
+
+static int by_queue_pair(const void *a, const void *b)
+{
+    const struct fabric_completion *x = a, *y = b;
+
+    if (x->qp.ix != y->qp.ix)
+        return x->qp.ix < y->qp.ix ? -1 : 1;
+    if (x->is_recv != y->is_recv)
+        return x->is_recv ? 1 : -1;
+    return (x->at.ps > y->at.ps) - (x->at.ps < y->at.ps);
+}
+
+Test(fabric, bursts_change_no_completion)
+{
+    for (uint64_t seed = 0; seed < 300; seed++) {
+        struct bench *burst = random_run(seed, EVQ_CALENDAR, false);
+        struct bench *single = random_run(seed, EVQ_CALENDAR, true);
+
+        cr_assert_eq(burst->count, single->count, "seed %lu", (unsigned long)seed);
+        qsort(burst->log, burst->count, sizeof *burst->log, by_queue_pair);
+        qsort(single->log, single->count, sizeof *single->log, by_queue_pair);
+        for (size_t i = 0; i < burst->count; i++) {
+            cr_assert_eq(burst->log[i].qp.ix, single->log[i].qp.ix);
+            cr_assert_eq(burst->log[i].at.ps, single->log[i].at.ps, "seed %lu, row %zu",
+                         (unsigned long)seed, i);
+            cr_assert_eq(burst->log[i].status, single->log[i].status);
+        }
+        bench_free(burst);
+        bench_free(single);
+    }
+}
+
+Test(fabric, the_block_may_move_to_another_address_between_events)
+{
+    struct bench *move = bench_new(2);
+    struct fabric_hooks hooks = {.ctx = move, .completed = on_completed, .user_event = on_user};
+    cable_id cable = bench_cluster_add_cable(&move->c, 0, 1);
+
+    bench_start(move);
+    struct pair p = connect(move, cable);
+    for (int i = 0; i < 50; i++) {
+        fabric_post_recv(move->fabric, p.b, at(i * 1000000), 0, (bytecount){20000});
+        fabric_post_send(move->fabric, p.a, at(0), 0, (bytecount){20000});
+    }
+    size_t size = (fabric_mem_size(&move->config) + 63) & ~(size_t)63;
+
+    for (int64_t t = 0; engine_next_time(fabric_engine(move->fabric)).ps != SIMTIME_NEVER_PS;
+         t += 3 * PS_PER_US) {
+        void *copy = aligned_alloc(64, size);
+
+        memcpy(copy, move->fabric, size);
+        memset(move->fabric, 0xa5, size);
+        free(move->fabric);
+        move->fabric = copy;
+        fabric_run_until(move->fabric, at(t), &hooks, NULL);
+    }
+    cr_assert_eq(count_of(move, p.b, true), 50);
+    cr_assert_eq(nth(move, p.b, true, 49).at.ps,
+                 simtime_max(at(50 * 2000000), at(49 * 1000000 + 2000000)).ps + LATENCY_PS);
+    bench_free(move);
+}
