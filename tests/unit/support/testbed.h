@@ -107,6 +107,8 @@ static const struct macos_model testbed_macos[] = {
      .mr_limit = 100},
 };
 
+#define TESTBED_MACOS (sizeof testbed_macos / sizeof testbed_macos[0])
+
 static const struct cable_model testbed_tb5_cable = {.name = "tb5-1m",
                                                      .kind = PORT_THUNDERBOLT,
                                                      .generation = 5,
