@@ -88,19 +88,19 @@ struct fabric_hooks {
 
 size_t fabric_mem_size(const struct fabric_config *config);
 /* Builds a fabric in mem (aligned to 64 bytes, fabric_mem_size bytes). */
-struct fabric *fabric_init(void *mem, const struct fabric_config *config);
-struct engine *fabric_engine(struct fabric *fabric);
+struct fabric *f_init(void *mem, const struct fabric_config *config);
+struct engine *fabric_engine(struct fabric *f);
 
 /*
  * Makes one queue pair end on `host`, sending over `path`. RDMA needs a path whose cables all have
  * RDMA; the caller checks (cluster_cable_has_rdma).
  * Returns the new queue pair, or ID_NONE when qp_capacity is used up.
  */
-qp_id fabric_create_qp(struct fabric *fabric, enum fabric_qp_kind kind, host_id host,
+qp_id fabric_create_qp(struct fabric *f, enum fabric_qp_kind kind, host_id host,
                        const struct cluster_path *path);
 /* Makes two ends each other's peer. They may name different cables: then what one sends waits for
  * a receive that can never match (a crossed rail), as on hardware. */
-void fabric_connect_qp(struct fabric *fabric, qp_id a, qp_id b);
+void fabric_connect_qp(struct fabric *f, qp_id a, qp_id b);
 
 /* Results of posting; the numbers are errno's for the shim's sake, fixed here. */
 enum fabric_post {
@@ -111,28 +111,28 @@ enum fabric_post {
 
 /* Posts at instant `when` (at least now). Lengths in bytes, 1 to 4,095 frames; an empty message
  * takes one frame. */
-enum fabric_post fabric_post_send(struct fabric *fabric, qp_id qp, simtime when, uint64_t wr_id,
+enum fabric_post fabric_post_send(struct fabric *f, qp_id id, simtime when, uint64_t wr_id,
                                   bytecount length);
-enum fabric_post fabric_post_recv(struct fabric *fabric, qp_id qp, simtime when, uint64_t wr_id,
+enum fabric_post fabric_post_recv(struct fabric *f, qp_id id, simtime when, uint64_t wr_id,
                                   bytecount length);
 
 /* Runs events up to and including `limit`, or until none is left, or until *stop becomes true
  * (stop may be NULL). Returns the number of events run. */
-uint64_t fabric_run_until(struct fabric *fabric, simtime limit, const struct fabric_hooks *hooks,
+uint64_t fabric_run_until(struct fabric *f, simtime limit, const struct fabric_hooks *hooks,
                           const bool *stop);
 
 /*
  * Memory server of a host: a copy or reduction of `size` by one thread that starts at `start` and
  * alone runs at `thread_rate`. All threads of the host share host_staging. Returns its end.
  */
-simtime fabric_host_work(struct fabric *fabric, host_id host, simtime start, bytecount size,
+simtime fabric_host_work(struct fabric *f, host_id host, simtime start, bytecount size,
                          bitrate thread_rate);
 
 /* Faults, in simulated time. Rate zero cuts the cable; frames on the wire are lost, frames that
  * wait stay. Loss and corruption in parts per billion of frames, both directions. */
-void fabric_schedule_rate(struct fabric *fabric, simtime at, cable_id cable, bitrate forward,
+void fabric_schedule_rate(struct fabric *f, simtime at, cable_id cable, bitrate forward,
                           bitrate reverse);
-void fabric_set_frame_faults(struct fabric *fabric, cable_id cable, uint32_t loss_ppb,
+void fabric_set_frame_faults(struct fabric *f, cable_id cable, uint32_t loss_ppb,
                              uint32_t corrupt_ppb);
 
 struct fabric_link_counters {
@@ -151,15 +151,15 @@ struct fabric_qp_counters {
     simspan credit_wait; /* time the head of the send queue waited for a receive */
 };
 
-uint32_t fabric_link_count(const struct fabric *fabric);
-struct fabric_link_counters fabric_link_counters(const struct fabric *fabric, link_id link);
+uint32_t fabric_link_count(const struct fabric *f);
+struct fabric_link_counters fabric_link_counters(const struct fabric *f, link_id link);
 /* Direction of cable c from its first-named end is link 2c, the other 2c + 1. */
 static inline link_id fabric_link_of_cable(cable_id cable, bool is_reverse)
 {
     return (link_id){2 * cable.ix + (is_reverse ? 1 : 0)};
 }
-struct fabric_qp_counters fabric_qp_counters(const struct fabric *fabric, qp_id qp);
-uint32_t fabric_qp_count(const struct fabric *fabric);
+struct fabric_qp_counters fabric_qp_counters(const struct fabric *f, qp_id qp);
+uint32_t fabric_qp_count(const struct fabric *f);
 
 /* What a queue pair waits for, for verdicts. */
 enum fabric_wait {
@@ -168,9 +168,9 @@ enum fabric_wait {
     FABRIC_WAIT_CABLE,   /* the cable is cut */
     FABRIC_WAIT_LINK,    /* in line or on the wire */
 };
-enum fabric_wait fabric_qp_wait(const struct fabric *fabric, qp_id qp);
+enum fabric_wait fabric_qp_wait(const struct fabric *f, qp_id id);
 
 /* True when the parameter took part in what was simulated so far. */
-bool fabric_param_had_effect(const struct fabric *fabric, enum param_id id);
+bool fabric_param_had_effect(const struct fabric *f, enum param_id id);
 
 #endif

@@ -149,45 +149,54 @@ struct fabric {
     bool has_staged;
 };
 
+/* A part of the block. Reading through a const fabric and writing through the result is for the
+ * functions below only: the block is one object, whose parts the compiler cannot see. */
+static inline void *fabric_part(const struct fabric *f, uint64_t offset)
+{
+    /* NOLINTNEXTLINE(performance-no-int-to-ptr): offsets, so that the block may be mapped anywhere
+     */
+    return (void *)((uintptr_t)f + offset);
+}
+
 static inline struct fabric_link *fabric_links(const struct fabric *f)
 {
-    return (struct fabric_link *)((uintptr_t)f + f->links_at);
+    return fabric_part(f, f->links_at);
 }
 
 static inline struct fabric_qp *fabric_qps(const struct fabric *f)
 {
-    return (struct fabric_qp *)((uintptr_t)f + f->qps_at);
+    return fabric_part(f, f->qps_at);
 }
 
 static inline struct fabric_flow *fabric_flows(const struct fabric *f)
 {
-    return (struct fabric_flow *)((uintptr_t)f + f->flows_at);
+    return fabric_part(f, f->flows_at);
 }
 
 static inline struct fabric_port *fabric_ports(const struct fabric *f)
 {
-    return (struct fabric_port *)((uintptr_t)f + f->ports_at);
+    return fabric_part(f, f->ports_at);
 }
 
 static inline struct fabric_host *fabric_hosts(const struct fabric *f)
 {
-    return (struct fabric_host *)((uintptr_t)f + f->hosts_at);
+    return fabric_part(f, f->hosts_at);
 }
 
 static inline struct fabric_change *fabric_changes(const struct fabric *f)
 {
-    return (struct fabric_change *)((uintptr_t)f + f->changes_at);
+    return fabric_part(f, f->changes_at);
 }
 
 static inline struct engine *fabric_clock(const struct fabric *f)
 {
-    return (struct engine *)((uintptr_t)f + f->engine_at);
+    return fabric_part(f, f->engine_at);
 }
 
 static inline struct fabric_send *fabric_send_slot(const struct fabric *f, uint32_t qp,
                                                    uint32_t cursor)
 {
-    struct fabric_send *all = (struct fabric_send *)((uintptr_t)f + f->sends_at);
+    struct fabric_send *all = fabric_part(f, f->sends_at);
 
     return &all[(size_t)qp * (f->send_mask + 1) + (cursor & f->send_mask)];
 }
@@ -195,7 +204,7 @@ static inline struct fabric_send *fabric_send_slot(const struct fabric *f, uint3
 static inline struct fabric_recv *fabric_recv_slot(const struct fabric *f, uint32_t qp,
                                                    uint32_t cursor)
 {
-    struct fabric_recv *all = (struct fabric_recv *)((uintptr_t)f + f->recvs_at);
+    struct fabric_recv *all = fabric_part(f, f->recvs_at);
 
     return &all[(size_t)qp * (f->recv_mask + 1) + (cursor & f->recv_mask)];
 }
