@@ -88,7 +88,7 @@ struct fabric_hooks {
 
 size_t fabric_mem_size(const struct fabric_config *config);
 /* Builds a fabric in mem (aligned to 64 bytes, fabric_mem_size bytes). */
-struct fabric *f_init(void *mem, const struct fabric_config *config);
+struct fabric *fabric_init(void *mem, const struct fabric_config *config);
 struct engine *fabric_engine(struct fabric *f);
 
 /*
