@@ -153,8 +153,7 @@ struct fabric {
  * functions below only: the block is one object, whose parts the compiler cannot see. */
 static inline void *fabric_part(const struct fabric *f, uint64_t offset)
 {
-    /* NOLINTNEXTLINE(performance-no-int-to-ptr): offsets, so that the block may be mapped anywhere
-     */
+    // NOLINTNEXTLINE(performance-no-int-to-ptr): parts of the block go by offset
     return (void *)((uintptr_t)f + offset);
 }
 
