@@ -7,6 +7,7 @@
  * is worse than one that fails. A ratio needs exactly one row on each side. A row that ended in a
  * deadlock, or has no finished repetition, has no latency to compare.
  */
+#include <assert.h>
 #include <inttypes.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -161,6 +162,7 @@ static bool holds(const struct expectation *e, const struct seen_value *value)
 {
     if (value->type != EXPECT_TYPE_NAME)
         return compare_numbers(e->op, value->number, e->value);
+    assert(value->name && e->name);
     return (strcmp(value->name, e->name) == 0) == (e->op == EXPECT_EQ);
 }
 

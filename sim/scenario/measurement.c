@@ -46,7 +46,7 @@ static const char *const column_names[COLUMN_COUNT] = {
     "size_bytes", "value", "unit",  "note",  "source",          "date"};
 
 static const char *const kind_names[] = {
-#define X(id, name, why) [MEASUREMENT_##id] = name,
+#define X(id, name, why) [MEASUREMENT_##id] = (name),
     MEASUREMENT_KIND_LIST(X)
 #undef X
 };
@@ -327,7 +327,7 @@ bool measurement_parse(const struct source_text *text, struct arena *arena,
 {
     struct csv_table table;
     struct measurement *rows;
-    size_t columns[COLUMN_COUNT];
+    size_t columns[COLUMN_COUNT] = {0};
     struct row_reader reader = {NULL, columns, arena, reterrs};
     bool is_ok;
 

@@ -117,7 +117,7 @@ bool params_override(struct param_set *params, const char *assignment, struct ar
     const char *equals = strchr(assignment, '=');
     struct src_pos pos = {"command line", 1, 1};
     const char *value_text;
-    int64_t value;
+    int64_t value = 0;
 
     if (!equals)
         return err_set(reterr, ERR_SYNTAX, pos,

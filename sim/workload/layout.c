@@ -151,7 +151,7 @@ static bool make_mesh(const struct maker *m, struct layout *l)
 static bool count_wires(const struct maker *m, const struct layout *l, uint32_t pairs,
                         uint32_t *ret)
 {
-    struct cluster_path paths[PATHS_MAX];
+    struct cluster_path paths[PATHS_MAX] = {0};
     uint32_t most = m->item->library == LIBRARY_JACCL_RING ? JACCL_WIRES_MAX : PATHS_MAX;
     uint32_t wires = m->item->wires ? m->item->wires : most;
 
@@ -197,7 +197,7 @@ static bool make_ring(const struct maker *m, struct layout *l)
 {
     bool is_tcp = l->kind == FABRIC_QP_IP;
     bool is_single = m->item->library == LIBRARY_JACCL_RING && m->item->jaccl < JACCL_2026_08;
-    struct cluster_path paths[PATHS_MAX];
+    struct cluster_path paths[PATHS_MAX] = {0};
 
     if (!count_wires(m, l, l->ranks, &l->wires))
         return false;
@@ -263,7 +263,7 @@ static void search_paths(const struct maker *m, enum fabric_qp_kind kind, host_i
 {
     size_t hosts = m->cluster->host_count;
     uint32_t *queue = arena_alloc_array(m->arena, hosts, sizeof *queue);
-    struct cluster_path paths[PATHS_MAX];
+    struct cluster_path paths[PATHS_MAX] = {0};
     size_t head = 0;
     size_t tail = 0;
 
@@ -348,7 +348,7 @@ static bool make_chain(const struct maker *m, struct layout *l)
 {
     const struct run_item *item = m->item;
     bool has_wires = item->library == LIBRARY_JACCL_RING || item->library == LIBRARY_TCP_RING;
-    struct cluster_path paths[PATHS_MAX];
+    struct cluster_path paths[PATHS_MAX] = {0};
     host_id from;
     host_id to;
 
