@@ -339,7 +339,7 @@ static size_t read_dimensions(struct cabling *cabling, const struct schema_value
     if (!size->node)
         err_list_add(errs, ERR_KEY, cabling->pos,
                      "a torus needs the key 'size', such as [4, 8] for 32 machines");
-    if (!size->is_set)
+    if (!size->is_set || !size->node)
         return 0;
     if (size->node->count < 1 || size->node->count > TORUS_DIMENSIONS_MAX) {
         err_list_add(errs, ERR_RANGE, size->pos, "size: a torus has 1 to %d dimensions, not %zu",
@@ -386,12 +386,11 @@ static bool lay_torus(struct cabling *cabling, const struct build_hosts *hosts,
     return dim_count > 0;
 }
 
-/* A cable from one named place to another. */
-static void lay_one(struct cabling *cabling, const struct schema_value *v)
+/* The two ends of a single cable; a port that is not named is ID_NONE. */
+static bool read_ends(struct cabling *cabling, const struct schema_value *v,
+                      struct cluster_end *ret_a, struct cluster_end *ret_b)
 {
     struct build *build = cabling->build;
-    struct cluster_end a;
-    struct cluster_end b;
     bool is_ok;
 
     if (!v[CABLE_FROM].is_set || !v[CABLE_TO].is_set) {
@@ -399,27 +398,24 @@ static void lay_one(struct cabling *cabling, const struct schema_value *v)
             err_list_add(build->errs, ERR_KEY, cabling->pos,
                          "a cable has two ends: the key '%s' is missing",
                          v[CABLE_FROM].node ? "to" : "from");
-        return;
+        return false;
     }
-    is_ok = build_read_end(build, v[CABLE_FROM].text, v[CABLE_FROM].pos, &a);
-    if (!build_read_end(build, v[CABLE_TO].text, v[CABLE_TO].pos, &b) || !is_ok)
-        return;
-    if (a.host.ix == b.host.ix) {
-        err_list_add(build->errs, ERR_CONFLICT, v[CABLE_TO].pos,
-                     "a cable from %s to itself: the two ends are on different machines",
-                     host_at(cabling, a.host)->name);
-        return;
-    }
-    if (a.port == ID_NONE && b.port == ID_NONE) {
-        join(cabling, a.host, b.host);
-        return;
-    }
-    if (v[CABLE_COUNT].is_set && cabling->per_pair > 1) {
-        err_list_add(build->errs, ERR_CONFLICT, v[CABLE_COUNT].pos,
-                     "cables: %u cables cannot share a named port; leave the port out",
-                     cabling->per_pair);
-        return;
-    }
+    is_ok = build_read_end(build, v[CABLE_FROM].text, v[CABLE_FROM].pos, ret_a);
+    if (!build_read_end(build, v[CABLE_TO].text, v[CABLE_TO].pos, ret_b) || !is_ok)
+        return false;
+    if (ret_a->host.ix == ret_b->host.ix)
+        return err_list_add(build->errs, ERR_CONFLICT, v[CABLE_TO].pos,
+                            "a cable from %s to itself: the two ends are on different machines",
+                            host_at(cabling, ret_a->host)->name);
+    return true;
+}
+
+/* Plugs one cable of which at least one port is named. */
+static void plug_named(struct cabling *cabling, const struct schema_value *v, struct cluster_end a,
+                       struct cluster_end b)
+{
+    bool is_ok;
+
     cabling->pos = v[CABLE_FROM].pos;
     is_ok = a.port == ID_NONE || check_end(cabling, a);
     cabling->pos = v[CABLE_TO].pos;
@@ -435,6 +431,24 @@ static void lay_one(struct cabling *cabling, const struct schema_value *v)
         report_no_port(cabling, a.port == ID_NONE ? a.host : b.host);
     else
         plug(cabling, a, b);
+}
+
+/* A cable from one named place to another. */
+static void lay_one(struct cabling *cabling, const struct schema_value *v)
+{
+    struct cluster_end a;
+    struct cluster_end b;
+
+    if (!read_ends(cabling, v, &a, &b))
+        return;
+    if (a.port == ID_NONE && b.port == ID_NONE)
+        join(cabling, a.host, b.host);
+    else if (v[CABLE_COUNT].is_set && cabling->per_pair > 1)
+        err_list_add(cabling->build->errs, ERR_CONFLICT, v[CABLE_COUNT].pos,
+                     "cables: %u cables cannot share a named port; leave the port out",
+                     cabling->per_pair);
+    else
+        plug_named(cabling, v, a, b);
 }
 
 /* The generator that the entry names: its key, or CABLE_FROM for a single cable; CABLE_KEY_COUNT

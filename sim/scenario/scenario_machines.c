@@ -125,7 +125,7 @@ static bool read_macos(struct build *build, const struct schema_value *value,
     if (!setting->macos_profile)
         return err_list_add(build->errs, ERR_RANGE, value->pos,
                             "macos: %.40s is older than the oldest profile, %s", value->text,
-                            build->catalog.macos_count ? build->catalog.macos[0].version : "none");
+                            build->catalog.macos ? build->catalog.macos->version : "none");
     return true;
 }
 
@@ -176,14 +176,22 @@ static bool read_bridge(struct build *build, const struct schema_value *value,
     return true;
 }
 
-/* The four keys that stand both at the top and in an entry. */
-static bool read_setting(struct build *build, const struct schema_value *macos,
-                         const struct schema_value *rdma, const struct schema_value *bridge,
-                         const struct schema_value *ip, struct host_setting *setting)
-{
-    bool is_ok = read_macos(build, macos, setting);
+/* The four keys that stand both at the top and in an entry. All borrowed. */
+struct setting_keys {
+    const struct schema_value *macos;
+    const struct schema_value *rdma;
+    const struct schema_value *bridge;
+    const struct schema_value *ip;
+};
 
-    is_ok &= read_bridge(build, bridge, &setting->bridge);
+static bool read_setting(struct build *build, const struct setting_keys *keys,
+                         struct host_setting *setting)
+{
+    const struct schema_value *rdma = keys->rdma;
+    const struct schema_value *ip = keys->ip;
+    bool is_ok = read_macos(build, keys->macos, setting);
+
+    is_ok &= read_bridge(build, keys->bridge, &setting->bridge);
     if (rdma->is_set)
         setting->is_rdma_enabled = rdma->number == 0;
     if (ip->is_set)
@@ -305,8 +313,12 @@ static void read_host(struct build *build, const struct yaml_value *node,
 
     if (node->kind != YAML_MAP)
         return;
-    is_ok &=
-        read_setting(build, &v[HOST_MACOS], &v[HOST_RDMA], &v[HOST_BRIDGE], &v[HOST_IP], &setting);
+    is_ok &= read_setting(build,
+                          &(struct setting_keys){.macos = &v[HOST_MACOS],
+                                                 .rdma = &v[HOST_RDMA],
+                                                 .bridge = &v[HOST_BRIDGE],
+                                                 .ip = &v[HOST_IP]},
+                          &setting);
     host.model = v[HOST_MODEL].is_set ? find_model(build, &v[HOST_MODEL]) : NULL;
     if (!host.model)
         return;
@@ -408,7 +420,12 @@ void build_machines(struct build *build, const struct schema_value *top)
         .ip = PORT_IP_CABLE,
     };
 
-    read_setting(build, &top[TOP_MACOS], &top[TOP_RDMA], &top[TOP_BRIDGE], &top[TOP_IP], &defaults);
+    read_setting(build,
+                 &(struct setting_keys){.macos = &top[TOP_MACOS],
+                                        .rdma = &top[TOP_RDMA],
+                                        .bridge = &top[TOP_BRIDGE],
+                                        .ip = &top[TOP_IP]},
+                 &defaults);
     build->scenario->macos = defaults.macos;
     if (!allocate_hosts(build, &top[TOP_MACHINES]))
         return;
