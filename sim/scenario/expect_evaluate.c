@@ -85,7 +85,7 @@ static int64_t latency_number(const struct run_result *row, const char *name)
 static struct seen_value row_value(const struct run_result *row, const char *field,
                                    enum expect_type type)
 {
-    struct seen_value value = {.type = type};
+    struct seen_value value = {.type = type, .name = ""};
 
     if (strncmp(field, "latency.", 8) == 0)
         value.number = latency_number(row, field + 8);
@@ -101,8 +101,8 @@ static struct seen_value row_value(const struct run_result *row, const char *fie
         value.number = row->bound.ps;
     else if (strcmp(field, "messages") == 0)
         value.number = thousandths(row->messages);
-    else
-        value.name = row->limit ? row->limit : "";
+    else if (row->limit)
+        value.name = row->limit;
     return value;
 }
 
@@ -273,7 +273,7 @@ static struct expect_outcome judge_ratio(const struct expectation *e, const stru
     struct expect_outcome ret = {.verdict = EXPECT_NO_SUBJECT};
     const struct run_result *a = find_only_row(e, sim, &ret);
     const struct run_result *b = a ? find_only_row(other, sim, &ret) : NULL;
-    struct seen_value value = {.type = EXPECT_TYPE_NUMBER};
+    struct seen_value value = {.type = EXPECT_TYPE_NUMBER, .name = ""};
 
     if (!a || !b)
         return ret;
@@ -304,7 +304,7 @@ static struct expect_outcome judge_findings(const struct expectation *e,
 static struct expect_outcome judge_check(const struct expectation *e,
                                          const struct check_result *check)
 {
-    struct seen_value value = {.type = e->type};
+    struct seen_value value = {.type = e->type, .name = ""};
 
     if (strcmp(e->field, "findings") == 0)
         return judge_findings(e, check);
@@ -325,7 +325,7 @@ static struct expect_outcome judge_check(const struct expectation *e,
 
 static struct expect_outcome judge_fact(const struct expectation *e, const struct sim_result *sim)
 {
-    struct seen_value value = {.type = e->type};
+    struct seen_value value = {.type = e->type, .name = ""};
 
     if (strcmp(e->subject, "deadlock") == 0)
         value.number = sim->is_deadlock;

@@ -752,6 +752,7 @@ bool catalog_parse(const struct source_text *texts, size_t text_count, struct ca
     struct arena trees;
     struct catalog catalog = {0};
     struct model_reader reader = {&catalog.arena, &catalog, reterrs, true};
+    struct err err = {0};
     struct schema_value *sections;
     struct src_pos pos = {text_count > 0 ? texts[0].name : "models", 1, 1};
 
@@ -770,7 +771,7 @@ bool catalog_parse(const struct source_text *texts, size_t text_count, struct ca
     if (err_total(reterrs) == errors_before)
         check_complete(&catalog, pos, reterrs);
     if (err_total(reterrs) == errors_before)
-        params_check(&catalog.params, pos, reterrs);
+        (void)(params_check(&catalog.params, pos, &err) || err_list_take(reterrs, &err));
     arena_done(&trees);
     if (err_total(reterrs) != errors_before) {
         arena_done(&catalog.arena);

@@ -95,14 +95,14 @@ void params_set_user(struct param_set *params, enum param_id id, int64_t value, 
     };
 }
 
-bool params_check(const struct param_set *params, struct src_pos pos, struct err_list *reterrs)
+bool params_check(const struct param_set *params, struct src_pos pos, struct err *reterr)
 {
     if (params->v[PARAM_IP_FRAME_HEADER].value < params->v[PARAM_RDMA_FRAME].value)
         return true;
-    return err_list_add(reterrs, ERR_CONFLICT, pos,
-                        "ip.frame_header (%lld B) leaves no room in rdma.frame (%lld B)",
-                        (long long)params->v[PARAM_IP_FRAME_HEADER].value,
-                        (long long)params->v[PARAM_RDMA_FRAME].value);
+    return err_set(reterr, ERR_CONFLICT, pos,
+                   "ip.frame_header (%lld B) leaves no room in rdma.frame (%lld B)",
+                   (long long)params->v[PARAM_IP_FRAME_HEADER].value,
+                   (long long)params->v[PARAM_RDMA_FRAME].value);
 }
 
 /*
@@ -140,16 +140,10 @@ bool params_override(struct param_set *params, const char *assignment, struct ar
         return false;
 
     struct param_set changed = *params;
-    struct err_list errs;
 
-    err_list_init(&errs);
     params_set_user(&changed, id, value, "command line");
-    if (!params_check(&changed, pos, &errs)) {
-        if (errs.count > 0)
-            err_set(reterr, errs.items[0].code, pos, "%s", errs.items[0].text);
-        err_list_done(&errs);
+    if (!params_check(&changed, pos, reterr))
         return false;
-    }
     *params = changed;
     return true;
 }

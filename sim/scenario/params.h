@@ -21,6 +21,6 @@ bool params_parse_value(enum param_id id, const char *text, struct src_pos pos, 
 void params_set_user(struct param_set *params, enum param_id id, int64_t value, const char *source);
 
 /* What several parameters need of one another. */
-bool params_check(const struct param_set *params, struct src_pos pos, struct err_list *reterrs);
+bool params_check(const struct param_set *params, struct src_pos pos, struct err *reterr);
 
 #endif

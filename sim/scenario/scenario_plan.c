@@ -61,11 +61,14 @@ static void read_parameter(struct build *build, const struct yaml_value *member)
 
 void build_parameters(struct build *build, const struct schema_value *parameters)
 {
+    struct err err = {0};
+
     if (!parameters->is_set)
         return;
     for (size_t i = 0; i < parameters->node->count; i++)
         read_parameter(build, parameters->node->items[i]);
-    params_check(&build->scenario->params, parameters->pos, build->errs);
+    params_check(&build->scenario->params, parameters->pos, &err);
+    err_list_take(build->errs, &err);
 }
 
 void build_profile(struct build *build, const struct schema_value *profile)
