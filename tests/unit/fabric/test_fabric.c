@@ -389,6 +389,31 @@ Test(fabric, ip_passes_both_stacks_and_shares_the_link_with_rdma)
     bench_free(b);
 }
 
+Test(fabric, segments_that_wait_for_their_own_interface_leave_the_host_to_another)
+{
+    const bytecount segment = {65536};
+    struct bench *b = bench_new(3);
+    cable_id first = bench_cluster_add_cable(&b->c, 0, 1);
+    cable_id second = bench_cluster_add_cable(&b->c, 0, 2);
+
+    bench_start(b);
+    struct pair queued = connect_kind(b, FABRIC_QP_IP, first);
+    struct pair other = connect_kind(b, FABRIC_QP_IP, second);
+
+    for (int k = 0; k < 10; k++)
+        fabric_post_send(b->fabric, queued.a, at(0), 0, segment);
+    fabric_post_send(b->fabric, other.a, at(0), 0, segment);
+    bench_run(b);
+
+    /* ps at 56 Gb/s of a direction and 120 Gb/s of the host, each rounded up. */
+    int64_t direction = INT64_C(65536) * 8 * 1000 / 56 + 1;
+    int64_t host = INT64_C(65536) * 8 * 1000 / 120 + 1;
+    int64_t wire = nth(b, other.b, true, 0).at.ps - 10 * host - 2 * direction - 80 * PS_PER_US;
+
+    cr_expect(wire > 16 * FRAME_PS && wire < 18 * FRAME_PS, "%lld", (long long)wire);
+    bench_free(b);
+}
+
 Test(fabric, loss_and_corruption_follow_their_probability)
 {
     struct bench *b = bench_new(2);
