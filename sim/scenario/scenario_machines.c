@@ -100,8 +100,7 @@ static const struct machine_model *find_model(struct build *build, const struct 
     if (model)
         return model;
     if (unsold) {
-        err_list_add(build->errs, ERR_REFERENCE, name->pos, "%s: such a Mac was never sold; %s",
-                     unsold->name, unsold->why);
+        err_list_add(build->errs, ERR_REFERENCE, name->pos, "%s: %s", unsold->name, unsold->why);
         return NULL;
     }
     suggest_text(suggestion, name->text, model_names(build), build->catalog.machine_count);

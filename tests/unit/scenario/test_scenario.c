@@ -147,6 +147,9 @@ Test(scenario, machine_slips_are_named_with_their_place)
         {"never sold", M "  - {name: a, model: mac-studio-m4-ultra}\n",
          "3:22: mac-studio-m4-ultra: such a Mac was never sold; Apple never made an M4 Ultra; "
          "mac-studio-m4-max and mac-studio-m3-ultra are the 2025 models"},
+        {"not confirmed", M "  - {name: a, model: mac-studio-m5-ultra}\n",
+         "3:22: mac-studio-m5-ultra: not confirmed: sources of 2026 disagree whether it is sold, and "
+         "none states its Thunderbolt ports by chip; describe it yourself under `models:`"},
         {"count 0", M "  - {name: a, model: mac-mini-m4-pro, count: 0}\n",
          "3:46: count is '0'; accepted is 1 to 4096"},
         {"count far too large", M "  - {name: a, model: mac-mini-m4-pro, count: 5000}\n",
