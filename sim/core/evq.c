@@ -14,21 +14,27 @@
  * not at the end of its list, goes to a heap. A pop takes the lesser of the list's and the heap's
  * first. The order is thus right whatever the window is; the window decides about speed only.
  *
- * - A push into a bucket touches the bucket and its own node, and waits for neither.
+ * - A push touches the bucket's head and its own node only. With many events pending neither the
+ *   head nor the nodes that are popped next are in a cache, and waiting for memory would take ten
+ *   times as long as the work: heads and nodes are prefetched in time, and a push far ahead is put
+ *   off for some pushes, until its bucket has arrived (*deferred*; it still counts as pushed).
  * - Sparse times: two levels of bitmap find the next bucket in use, so empty ones cost nothing.
  * - Ties: a list that is already in order is sorted in one pass, and an event at the end of the
  *   current list is appended. A million events at one instant cost the same as one each.
- * - Clusters: k events in one bucket are sorted in k log k steps, so the worst case is the heap's.
  * - Width: the queue counts how far ahead events are pushed, by powers of two. From time to time it
- *   picks the narrowest buckets with which the window holds all but an eighth of them.
+ *   picks the narrowest buckets with which the window holds all but a 32nd of them.
+ * - Clusters: k events in one bucket are sorted in k log k steps, so the worst case is the heap's.
+ *   If sorting takes many steps a push (dense clusters, far apart), buckets become narrower than
+ *   that and more events use the heap.
  *
- * Tuning is paid from an account: each push and each word of an empty bitmap takes one from
- * `credit`, and when that is used up the queue is tuned at a cost of about what was taken. So every
- * operation is O(1) amortised while the width suits, O(log n) otherwise. Nothing depends on
- * anything but the sequence of calls.
+ * Tuning is paid from an account: each push, each step of sorting and each word of an empty bitmap
+ * takes one from `credit`, and when that is used up the queue is tuned at a cost of about what was
+ * taken. So every operation is O(1) amortised while the width suits, O(log n) otherwise. Nothing
+ * depends on anything but the sequence of calls.
  *
  * Invariants (a slot is time >> shift): events of the current list have slots up to cur_slot and
- * are in order; events in buckets have slots in (cur_slot, cur_slot + 2^bits); the heap holds any.
+ * are in order; events in buckets or deferred have slots in (cur_slot, cur_slot + 2^bits); no
+ * deferred one has a slot before deferred_slot; the heap holds any.
  * Only what the bitmaps mark as busy has a meaning in the bucket array.
  */
 #include "sim/core/evq.h"
@@ -44,7 +50,13 @@
 #define WORD_BITS         6U
 #define CREDIT_MIN        256
 #define BUCKETS_PER_EVENT 4U  /* at least, after growing */
-#define PREFETCH_BITS     13U /* with fewer buckets all is in the first caches anyway */
+#define FETCH_BITS        13U /* with fewer buckets all is in the first caches anyway */
+#define STEPS_PER_PUSH    4U  /* of sorting; more and the buckets are too wide */
+#define CALM_PERIODS      16U /* after so many good ones wider buckets are tried again */
+#define PUSHES_TO_JUDGE   64U /* fewer say nothing about the reach */
+#define SHIFT_MAX         63U
+#define DEFERRED_MAX      16U
+#define DEFER_AHEAD       256U /* buckets nearer than this are in a cache: prefetch_from */
 
 struct node {
     struct evq_event event;
@@ -71,9 +83,16 @@ struct evq {
     uint32_t bits;
     uint32_t bits_max;
     uint32_t shift;
+    uint32_t shift_limit; /* wider buckets were too wide */
+    uint32_t calm;        /* periods since then */
     uint64_t cur_slot;
     uint64_t now_key; /* of the last popped event */
     int64_t credit;
+    uint64_t steps; /* of sorting, since the last tuning */
+    uint64_t deferred_slot;
+    uint32_t deferred_count;
+    uint32_t deferred_oldest; /* when deferred_count is DEFERRED_MAX */
+    uint32_t deferred[DEFERRED_MAX];
     uint32_t reach[65]; /* pushes by bit length of their distance from now */
 };
 
@@ -273,20 +292,31 @@ static inline uint32_t bucket_empty(struct evq *evq, uint32_t bucket)
     return buckets_of(evq)[bucket];
 }
 
-/* The heads of the next word's buckets will be needed soon, and with a million events pending none
- * of them is in a cache. */
-static void prefetch_word(struct evq *evq, uint32_t word)
+/*
+ * With a million events pending none of the lines that the next pops need is in a cache, so they
+ * are asked for some pops ahead: three words on, the buckets; two words on, the first event of
+ * each; in the next word, the second. Always inline: the compiler drops a call that only
+ * prefetches.
+ */
+static inline __attribute__((always_inline)) void prefetch_from(struct evq *evq, uint32_t word)
 {
-    uint32_t next = (word + 1) & (uint32_t)(word_count(evq->bits) - 1);
-    uint32_t after = (word + 2) & (uint32_t)(word_count(evq->bits) - 1);
-    const uint32_t *buckets = &buckets_of(evq)[next << WORD_BITS];
-    const unsigned char *later = (const void *)&buckets_of(evq)[after << WORD_BITS];
-    uint64_t busy = words_of(evq)[next];
+    const uint64_t *words = words_of(evq);
+    const uint32_t *buckets = buckets_of(evq);
+    const struct node *nodes = nodes_of(evq);
+    uint32_t mask = (uint32_t)word_count(evq->bits) - 1;
+    uint32_t base = ((word + 3) & mask) << WORD_BITS;
 
-    for (size_t i = 0; i < 64 * sizeof(uint32_t); i += ALIGN)
-        __builtin_prefetch(later + i);
-    for (; busy; busy &= busy - 1)
-        __builtin_prefetch(&nodes_of(evq)[buckets[__builtin_ctzll(busy)]]);
+    for (uint32_t i = 0; i < 64; i += ALIGN / sizeof *buckets)
+        __builtin_prefetch(&buckets[base + i], 1);
+    base = ((word + 2) & mask) << WORD_BITS;
+    for (uint64_t busy = words[(word + 2) & mask]; busy; busy &= busy - 1)
+        __builtin_prefetch(&nodes[buckets[base + (uint32_t)__builtin_ctzll(busy)]], 1);
+    base = ((word + 1) & mask) << WORD_BITS;
+    for (uint64_t busy = words[(word + 1) & mask]; busy; busy &= busy - 1) {
+        uint32_t next = nodes[buckets[base + (uint32_t)__builtin_ctzll(busy)]].next;
+
+        __builtin_prefetch(&nodes[next != NONE ? next : 0], 1);
+    }
 }
 
 /* The first bucket in use after the word of `bucket`, around the wheel. */
@@ -304,8 +334,8 @@ static uint32_t next_busy_word(struct evq *evq, uint32_t bucket)
         evq->credit--;
     }
     word = (group << WORD_BITS) + (uint32_t)__builtin_ctzll(later);
-    if (evq->bits >= PREFETCH_BITS)
-        prefetch_word(evq, word);
+    if (evq->bits >= FETCH_BITS)
+        prefetch_from(evq, word);
     return (word << WORD_BITS) + (uint32_t)__builtin_ctzll(words_of(evq)[word]);
 }
 
@@ -320,6 +350,44 @@ static inline uint32_t first_busy(struct evq *evq)
     return next_busy_word(evq, bucket);
 }
 
+/* --- deferred pushes ---------------------------------------------------------------------- */
+
+static inline void bucket_push_by_time(struct evq *evq, uint32_t ix)
+{
+    uint64_t slot = key_of(nodes_of(evq)[ix].event.at) >> evq->shift;
+
+    bucket_push(evq, bucket_of(evq, slot), ix);
+}
+
+static void flush_deferred(struct evq *evq)
+{
+    for (uint32_t i = 0; i < evq->deferred_count; i++)
+        bucket_push_by_time(evq, evq->deferred[i]);
+    evq->deferred_count = 0;
+    evq->deferred_oldest = 0;
+    evq->deferred_slot = UINT64_MAX;
+}
+
+/* Asks for the memory that the push needs and takes the oldest deferred one's turn instead. */
+static inline void defer(struct evq *evq, uint64_t slot, uint32_t ix)
+{
+    uint32_t bucket = bucket_of(evq, slot);
+    uint32_t place = evq->deferred_count;
+
+    __builtin_prefetch(&words_of(evq)[bucket >> WORD_BITS], 1);
+    __builtin_prefetch(&buckets_of(evq)[bucket], 1);
+    if (slot < evq->deferred_slot)
+        evq->deferred_slot = slot;
+    if (place == DEFERRED_MAX) {
+        place = evq->deferred_oldest;
+        evq->deferred_oldest = (place + 1) % DEFERRED_MAX;
+        bucket_push_by_time(evq, evq->deferred[place]);
+    } else {
+        evq->deferred_count++;
+    }
+    evq->deferred[place] = ix;
+}
+
 /* --- sorting a bucket --------------------------------------------------------------------- */
 
 static inline bool node_is_before(const struct node *nodes, uint32_t a, uint32_t b)
@@ -327,10 +395,11 @@ static inline bool node_is_before(const struct node *nodes, uint32_t a, uint32_t
     return event_is_before(&nodes[a].event, &nodes[b].event);
 }
 
-static uint32_t merge_lists(struct node *nodes, uint32_t a, uint32_t b)
+static uint32_t merge_lists(struct node *nodes, uint32_t a, uint32_t b, uint32_t *steps)
 {
     uint32_t head = NONE;
     uint32_t *link = &head;
+    uint32_t count = 0;
 
     while (a != NONE && b != NONE) {
         uint32_t *least = node_is_before(nodes, a, b) ? &a : &b;
@@ -338,8 +407,10 @@ static uint32_t merge_lists(struct node *nodes, uint32_t a, uint32_t b)
         *link = *least;
         link = &nodes[*least].next;
         *least = *link;
+        count++;
     }
     *link = a != NONE ? a : b;
+    *steps += count;
     return head;
 }
 
@@ -363,8 +434,10 @@ static uint32_t take_run(struct node *nodes, uint32_t *list)
 
 /* Natural merge sort; bins[k] is empty or the merger of 2^k runs. A bucket that was filled in order
  * of time, as ties are, is one run, youngest first. */
-static uint32_t sort_list(struct node *nodes, uint32_t list)
+static uint32_t sort_list(struct evq *evq, uint32_t list)
 {
+    struct node *nodes = nodes_of(evq);
+    uint32_t steps = 0;
     uint32_t bins[32];
     uint32_t bin_count = 0;
     uint32_t sorted = take_run(nodes, &list);
@@ -373,15 +446,19 @@ static uint32_t sort_list(struct node *nodes, uint32_t list)
         uint32_t k = 0;
 
         for (; k < bin_count && bins[k] != NONE; k++) {
-            sorted = merge_lists(nodes, bins[k], sorted);
+            sorted = merge_lists(nodes, bins[k], sorted, &steps);
             bins[k] = NONE;
         }
         bins[k] = sorted;
         bin_count += k == bin_count;
         sorted = take_run(nodes, &list);
     }
-    for (uint32_t k = 0; k < bin_count; k++)
-        sorted = merge_lists(nodes, bins[k], sorted);
+    for (uint32_t k = 0; k < bin_count; k++) {
+        if (bins[k] != NONE)
+            sorted = merge_lists(nodes, bins[k], sorted, &steps);
+    }
+    evq->steps += steps;
+    evq->credit -= steps;
     return sorted;
 }
 
@@ -391,7 +468,7 @@ static void set_list(struct evq *evq, uint32_t list)
     struct node *nodes = nodes_of(evq);
 
     if (list != NONE && nodes[list].next != NONE)
-        list = sort_list(nodes, list);
+        list = sort_list(evq, list);
     evq->list_head = list;
     evq->list_tail = list;
     while (list != NONE) {
@@ -402,13 +479,14 @@ static void set_list(struct evq *evq, uint32_t list)
 
 /* --- tuning ------------------------------------------------------------------------------ */
 
-/* Empties the current list and the buckets into one list; returns its head. */
+/* Empties the current list and all buckets into one list; returns its head. */
 static uint32_t chain_all(struct evq *evq)
 {
     struct node *nodes = nodes_of(evq);
     uint32_t chain = evq->list_head;
 
     evq->list_head = NONE;
+    flush_deferred(evq);
     while (evq->busy) {
         uint32_t list = bucket_empty(evq, first_busy(evq));
 
@@ -469,40 +547,73 @@ static void rebuild(struct evq *evq, uint32_t bits, uint32_t shift)
     set_list(evq, list);
 }
 
-/* The bit length that seven eighths of the pushes stayed within. */
+/* The bit length that all but a 32nd of the pushes stayed within. */
 static uint32_t usual_reach(const uint32_t *reach, uint64_t pushes)
 {
     uint32_t length = 64;
     uint64_t beyond = reach[length];
 
-    while (length > 0 && beyond <= pushes / 8) {
+    while (length > 0 && beyond <= pushes / 32) {
         length--;
         beyond += reach[length];
     }
     return length;
 }
 
-static void tune(struct evq *evq)
+/* Four to eight buckets an event after a change: few enough events in each that sorting is rare,
+ * not so few that the cache is wasted on empty ones. Then nothing changes from one to 32. */
+static uint32_t wanted_bits(const struct evq *evq)
 {
-    uint64_t pushes = 0;
     uint64_t wanted = BUCKETS_PER_EVENT * (uint64_t)evq->count;
     uint32_t bits = evq->bits;
 
-    for (size_t i = 0; i < sizeof evq->reach / sizeof evq->reach[0]; i++)
-        pushes += evq->reach[i];
-    /* Few events a bucket, so that sorting is rare; not too few, so that caches are used. */
     if (evq->count >> bits || wanted * 8 < UINT64_C(1) << bits)
         bits = bits_for(wanted);
-    if (bits > evq->bits_max)
-        bits = evq->bits_max;
+    return bits < evq->bits_max ? bits : evq->bits_max;
+}
 
-    uint32_t length = usual_reach(evq->reach, pushes);
+static uint32_t wanted_shift(const struct evq *evq, uint32_t bits, uint64_t pushes)
+{
+    uint32_t length = evq->shift + evq->bits;
+
+    if (pushes >= PUSHES_TO_JUDGE)
+        length = usual_reach(evq->reach, pushes);
+
     uint32_t shift = length > bits ? length - bits : 0;
 
-    /* One power of two less is not worth the move: the reach wavers around a power. */
-    if (bits != evq->bits || shift > evq->shift || shift + 2 <= evq->shift)
+    return shift < evq->shift_limit ? shift : evq->shift_limit;
+}
+
+/* Lowers the limit of the width after too much sorting, raises it after a long calm. */
+static void limit_width(struct evq *evq, bool is_coarse)
+{
+    if (is_coarse) {
+        evq->shift_limit = evq->shift > 2 ? evq->shift - 2 : 0;
+        evq->calm = 0;
+    } else if (evq->shift_limit < SHIFT_MAX && ++evq->calm == CALM_PERIODS) {
+        evq->shift_limit++;
+        evq->calm = 0;
+    }
+}
+
+static void tune(struct evq *evq)
+{
+    uint64_t pushes = 0;
+
+    for (size_t i = 0; i < sizeof evq->reach / sizeof evq->reach[0]; i++)
+        pushes += evq->reach[i];
+    limit_width(evq, evq->steps > STEPS_PER_PUSH * (pushes + PUSHES_TO_JUDGE));
+
+    uint32_t bits = wanted_bits(evq);
+    uint32_t shift = wanted_shift(evq, bits, pushes);
+
+    /* One power of two less is not worth the move, as the reach wavers around a power; unless the
+     * limit asks for it. */
+    if (bits != evq->bits || shift > evq->shift || shift + 2 <= evq->shift ||
+        (shift == evq->shift_limit && shift < evq->shift))
         rebuild(evq, bits, shift);
     evq->credit = CREDIT_MIN + 2 * (int64_t)evq->count;
+    evq->steps = 0;
     memset(evq->reach, 0, sizeof evq->reach);
 }
 
@@ -556,25 +667,40 @@ static inline void calendar_push(struct evq *evq, const struct evq_event *event)
     uint32_t ix = take_node(evq);
 
     nodes_of(evq)[ix].event = *event;
-    bucket_push(evq, bucket_of(evq, slot), ix);
+    if (evq->bits >= FETCH_BITS && slot - evq->cur_slot >= DEFER_AHEAD)
+        defer(evq, slot, ix);
+    else
+        bucket_push(evq, bucket_of(evq, slot), ix);
+}
+
+/* The slot of the first bucket in use, past all others when there is none. */
+static inline uint64_t first_slot(struct evq *evq)
+{
+    if (!evq->busy)
+        return UINT64_MAX;
+    return evq->cur_slot + bucket_of(evq, first_busy(evq) - evq->cur_slot);
 }
 
 /* When the current list is used up, makes the next bucket current, unless all of it lies after
  * `limit` or after the heap's first. */
 static inline void open_bucket(struct evq *evq, simtime limit)
 {
-    if (evq->list_head != NONE || !evq->busy)
+    if (evq->list_head != NONE)
         return;
 
-    uint32_t bucket = first_busy(evq);
-    uint64_t slot = evq->cur_slot + bucket_of(evq, bucket - evq->cur_slot);
+    uint64_t last = key_of(limit) >> evq->shift;
+    uint64_t slot = first_slot(evq);
 
-    if (slot > key_of(limit) >> evq->shift)
-        return;
-    if (evq->heap_count && slot > key_of(heap_of(evq)->at) >> evq->shift)
+    if (evq->heap_count && key_of(heap_of(evq)->at) >> evq->shift < last)
+        last = key_of(heap_of(evq)->at) >> evq->shift;
+    if (evq->deferred_count && evq->deferred_slot <= slot && evq->deferred_slot <= last) {
+        flush_deferred(evq);
+        slot = first_slot(evq);
+    }
+    if (slot > last || !evq->busy)
         return;
     evq->cur_slot = slot;
-    set_list(evq, bucket_empty(evq, bucket));
+    set_list(evq, bucket_empty(evq, bucket_of(evq, slot)));
 }
 
 /* True when the heap's first is the least event, given that open_bucket ran. */
@@ -651,6 +777,8 @@ struct evq *evq_init(void *mem, enum evq_kind kind, uint32_t capacity)
     memset(summary_of(evq), 0, summary_count(evq->bits_max) * sizeof(uint64_t));
     evq->free_head = NONE;
     evq->list_head = NONE;
+    evq->deferred_slot = UINT64_MAX;
+    evq->shift_limit = SHIFT_MAX;
     evq->bits = BITS_MIN;
     evq->now_key = key_of((simtime){0});
     evq->cur_slot = evq->now_key;
