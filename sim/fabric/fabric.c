@@ -77,8 +77,9 @@ static struct block_plan plan_block(const struct fabric_config *config)
     f->port_count = count_ports(config->cluster);
     f->host_count = (uint32_t)config->cluster->host_count;
     f->change_capacity = config->fault_capacity;
-    /* Messages that have left stay in the send ring until they arrive, hence twice and a bit. */
-    f->send_mask = round_up_pow2(2 * config->wr_capacity + 64) - 1;
+    /* Messages that have left stay in the send ring until they arrive, each with a claim on one of
+     * the peer's receives: hence twice the capacity, and a bit for what needs no claim. */
+    f->send_mask = round_up_pow2(2 * config->wr_capacity + 16) - 1;
     f->recv_mask = round_up_pow2(config->wr_capacity) - 1;
 
     plan.event_capacity = f->link_count * LINK_EVENTS_MAX + f->qp_capacity * QP_EVENTS_MAX +

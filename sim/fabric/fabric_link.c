@@ -64,8 +64,13 @@ static simspan burst_span(const struct fabric *f, const struct fabric_link *link
     if (frames < left)
         return simspan_mul(full, frames);
 
-    uint32_t last =
-        frames_payload(f, flow, left, frames) - frames_payload(f, flow, left, frames - 1);
+    const struct fabric_send *message = flow_message(f, flow);
+    uint32_t full_bytes = qp->kind == FABRIC_QP_IP ? f->ip_frame_bytes : f->frame_bytes;
+    uint32_t last = message->length_bytes - (message->frames - 1) * full_bytes;
+
+    if (last == full_bytes)
+        return simspan_mul(full, frames);
+
     uint32_t header = 0;
 
     if (qp->kind == FABRIC_QP_IP && !link->is_ethernet)
