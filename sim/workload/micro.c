@@ -44,7 +44,8 @@ static bool ping_pong_phase(const struct plan *plan, uint32_t rank, uint32_t thr
     phase_begin(plan, phase);
     phase->is_gated = rank == 1;
     phase_add(plan, phase, false, lane, 0)->depth = receive_depth(plan);
-    phase_add(plan, phase, true, lane, 0);
+    /* The answer waits for the whole message, whatever pieces it came in. */
+    phase->gate_unit = phase_add(plan, phase, true, lane, 0)->per_step;
     return index == 0;
 }
 

@@ -194,6 +194,7 @@ struct run_result {
     simspan bound;       /* closed-form lower bound */
     struct run_shares shares;
     const char *limit; /* what binds, in words: "wire", "host staging", ... */
+    const char *note;  /* what a reader must know about this row; NULL when nothing */
     bool is_deadlock;
     const char *deadlock_text; /* who waits for whom; NULL when none */
     bool is_wrong;             /* verification failed */

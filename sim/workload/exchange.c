@@ -1,0 +1,686 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * DOC: Executor
+ *
+ * Each thread of each rank is a server with a clock of its own. It begins a phase by posting
+ * receives and sends, buffer by buffer; after that it only reacts to completions, first come first
+ * served. Handling one costs a poll; a received chunk is then reduced or copied, its buffer is
+ * posted again, and sends that waited for it or for a free buffer are staged and posted. Whatever
+ * the thread does takes its time in this order, so a post carries the thread's clock, not the
+ * engine's.
+ *
+ * Machines with one thread handle a completion when it comes, even while the thread is still busy
+ * with the one before: the clock runs ahead, and the result is that of a queue in order of arrival.
+ * Where several threads share a machine that would reserve its memory bandwidth too early, so
+ * completions wait in the thread's inbox and the thread wakes up by an event of its own.
+ *
+ * Invariants: receives are posted before the sends of the same buffer; at most `depth` messages of
+ * a stream are posted and not complete; nothing is allocated while a repetition runs, except when
+ * bytes are carried or an inbox grows.
+ * Cost: O(streams of the phase) a completion, two steps for a ring.
+ */
+#include "sim/workload/exchange.h"
+
+#include <assert.h>
+#include <stddef.h>
+#include <stdlib.h>
+
+#define WAKE_KIND FABRIC_KIND_USER
+
+static void *alloc_zeroed(size_t count, size_t size)
+{
+    void *mem = calloc(count ? count : 1, size);
+
+    if (!mem)
+        abort();
+    return mem;
+}
+
+void exchange_connect(struct fabric *fabric, struct layout *layout)
+{
+    uint32_t threads = layout->ranks * layout->threads;
+
+    for (uint32_t i = 0; i < threads; i++) {
+        for (uint32_t k = 0; k < layout->lanes; k++) {
+            struct lane *lane = layout_lane(layout, i, k);
+            struct lane *peer;
+
+            if (lane->peer == ID_NONE || lane->qp.ix != ID_NONE)
+                continue;
+            peer = layout_lane(layout, lane->peer, lane->peer_lane);
+            lane->qp = fabric_create_qp(fabric, layout->kind, layout->hosts[i / layout->threads],
+                                        &lane->path);
+            peer->qp = fabric_create_qp(fabric, layout->kind,
+                                        layout->hosts[lane->peer / layout->threads], &peer->path);
+            assert(lane->qp.ix != ID_NONE && peer->qp.ix != ID_NONE);
+            fabric_connect_qp(fabric, lane->qp, peer->qp);
+        }
+    }
+}
+
+/* Queue pairs of one layout have consecutive numbers: finds the least and names their owners. */
+static void map_owners(struct exchange *x, const struct layout *layout)
+{
+    x->first_qp = ID_NONE;
+    for (uint32_t i = 0; i < x->worker_count * layout->lanes; i++) {
+        if (layout->lane[i].qp.ix < x->first_qp)
+            x->first_qp = layout->lane[i].qp.ix;
+    }
+    x->owner_count = layout->lane_ends;
+    x->owners = alloc_zeroed(x->owner_count, sizeof *x->owners);
+    for (uint32_t i = 0; i < x->worker_count * layout->lanes; i++) {
+        uint32_t qp = layout->lane[i].qp.ix;
+
+        if (qp != ID_NONE)
+            x->owners[qp - x->first_qp] = (struct lane_owner){i / layout->lanes, i % layout->lanes};
+    }
+}
+
+static void init_worker(struct worker *w, const struct layout *layout, uint32_t stream_max)
+{
+    w->phase.streams = alloc_zeroed(stream_max, sizeof *w->phase.streams);
+    w->flows = alloc_zeroed(stream_max, sizeof *w->flows);
+    w->lane_flow = alloc_zeroed(2 * (size_t)layout->lanes, sizeof *w->lane_flow);
+    w->early = alloc_zeroed(layout->lanes, sizeof *w->early);
+    w->inbox_capacity = 64;
+    w->inbox = alloc_zeroed(w->inbox_capacity, sizeof *w->inbox);
+}
+
+void exchange_init(struct exchange *x, struct fabric *fabric, const struct cluster *cluster,
+                   const struct param_set *params, const struct layout *layout, uint32_t stream_max)
+{
+    *x = (struct exchange){.fabric = fabric, .cluster = cluster, .params = params};
+    x->is_eager = layout->threads == 1;
+    x->worker_count = layout->ranks * layout->threads;
+    x->workers = alloc_zeroed(x->worker_count, sizeof *x->workers);
+    x->ranks = alloc_zeroed(layout->ranks, sizeof *x->ranks);
+    for (uint32_t i = 0; i < layout->ranks; i++) {
+        const struct chip_model *chip = cluster->hosts[layout->hosts[i].ix].model->chip;
+
+        x->ranks[i].host = layout->hosts[i];
+        if (chip) {
+            x->ranks[i].copy = chip->thread_copy;
+            x->ranks[i].reduce = chip->thread_reduce;
+        }
+    }
+    for (uint32_t i = 0; i < x->worker_count; i++) {
+        x->workers[i].rank = i / layout->threads;
+        x->workers[i].thread = i % layout->threads;
+        init_worker(&x->workers[i], layout, stream_max);
+    }
+    map_owners(x, layout);
+    if (layout->kind == FABRIC_QP_RDMA) {
+        x->post_send = param_span(params, PARAM_RDMA_POST_SEND);
+        x->post_recv = param_span(params, PARAM_RDMA_POST_RECV);
+        x->poll = param_span(params, PARAM_RDMA_POLL);
+    }
+}
+
+void exchange_done(struct exchange *x)
+{
+    for (uint32_t i = 0; i < x->worker_count; i++) {
+        free(x->workers[i].phase.streams);
+        free(x->workers[i].flows);
+        free(x->workers[i].lane_flow);
+        free(x->workers[i].early);
+        free(x->workers[i].inbox);
+    }
+    free(x->workers);
+    free(x->ranks);
+    free(x->owners);
+    *x = (struct exchange){0};
+}
+
+static void spend(struct worker *w, enum spent what, simspan span)
+{
+    w->free_at = simtime_add(w->free_at, span);
+    w->spent[what] = simspan_add(w->spent[what], span);
+}
+
+/* Work on memory: what the thread can do alone, unless others need the memory too. */
+static void work(struct exchange *x, struct worker *w, enum spent what, uint64_t bytes,
+                 bitrate rate)
+{
+    simtime end;
+
+    if (rate.bps == 0 || bytes == 0)
+        return;
+    end = fabric_host_work(x->fabric, x->ranks[w->rank].host, w->free_at, (bytecount){bytes}, rate);
+    spend(w, what, simtime_since(end, w->free_at));
+}
+
+static void advance(struct cursor *c, const struct phase *phase, const struct stream *s)
+{
+    c->index++;
+    if (++c->k < s->per_step)
+        return;
+    c->k = 0;
+    c->step++;
+    c->block += s->stride;
+    if (c->block >= phase->blocks)
+        c->block -= phase->blocks;
+}
+
+static uint64_t wire_length(const struct phase *phase, uint64_t bytes)
+{
+    return phase->has_full_buffers ? phase->chunk : bytes;
+}
+
+static void post_recv(struct exchange *x, struct worker *w, uint32_t f, simtime when)
+{
+    const struct stream *s = &w->phase.streams[f];
+    struct flow *flow = &w->flows[f];
+    const struct lane *lane = layout_lane(x->plan->layout, (uint32_t)(w - x->workers), s->lane);
+    uint64_t offset;
+    uint64_t bytes = phase_message(&w->phase, s, flow->post.block, flow->post.k, &offset);
+    enum fabric_post result;
+
+    result =
+        fabric_post_recv(x->fabric, lane->qp, when, 0, (bytecount){wire_length(&w->phase, bytes)});
+    assert(result == FABRIC_POSTED);
+    (void)result;
+    advance(&flow->post, &w->phase, s);
+}
+
+/* The machine that reads the file has the next bytes no earlier than its disk. */
+static void wait_for_file(struct exchange *x, struct worker *w, uint64_t bytes)
+{
+    struct rank_state *rank = &x->ranks[w->rank];
+    simtime ready;
+
+    rank->file_bytes += bytes;
+    ready = simtime_add(x->start, bitrate_send_span(param_rate(x->params, PARAM_STORAGE_RATE),
+                                                    (bytecount){rank->file_bytes}));
+    if (ready.ps > w->free_at.ps)
+        spend(w, SPENT_OUTER, simtime_since(ready, w->free_at));
+}
+
+static bool streams_file(const struct exchange *x)
+{
+    return x->plan->item->has_storage && x->plan->op == RUN_SEND_RECV;
+}
+
+/* Copies the next chunk of a stream into its buffer. */
+static void stage(struct exchange *x, struct worker *w, uint32_t f)
+{
+    const struct flow *flow = &w->flows[f];
+    uint64_t offset;
+    uint64_t bytes =
+        phase_message(&w->phase, &w->phase.streams[f], flow->post.block, flow->post.k, &offset);
+
+    if (w->rank == 0 && streams_file(x))
+        wait_for_file(x, w, bytes);
+    if (x->plan->staging == PLAN_STAGED)
+        work(x, w, SPENT_COPY, bytes, x->ranks[w->rank].copy);
+}
+
+static void post_send(struct exchange *x, struct worker *w, uint32_t f)
+{
+    const struct stream *s = &w->phase.streams[f];
+    struct flow *flow = &w->flows[f];
+    const struct lane *lane = layout_lane(x->plan->layout, (uint32_t)(w - x->workers), s->lane);
+    uint64_t offset;
+    uint64_t bytes = phase_message(&w->phase, s, flow->post.block, flow->post.k, &offset);
+    enum fabric_post result;
+
+    if (x->verify) {
+        struct verify_part part = {w->rank, offset, bytes};
+
+        verify_send(x->verify, &part, w->phase.is_from_input, lane->peer, lane->peer_lane);
+    }
+    spend(w, SPENT_SOFTWARE, x->post_send);
+    result = fabric_post_send(x->fabric, lane->qp, w->free_at, 0,
+                              (bytecount){wire_length(&w->phase, bytes)});
+    assert(result == FABRIC_POSTED);
+    (void)result;
+    x->messages++;
+    advance(&flow->post, &w->phase, s);
+}
+
+/* Has everything come that the next message of a gated stream is made of? */
+static bool is_gate_open(const struct worker *w, const struct stream *s, const struct cursor *c)
+{
+    uint64_t unit = w->phase.gate_unit;
+    uint64_t within, needed;
+
+    if (c->step < w->phase.gate_back)
+        return true;
+    within = unit == 1 ? c->k + 1 : (c->k / unit + 1) * unit;
+    needed = (uint64_t)(c->step - w->phase.gate_back) * s->per_step +
+             (within < s->per_step ? within : s->per_step);
+    for (uint32_t i = 0; i < w->phase.stream_count; i++) {
+        if (!w->phase.streams[i].is_send && w->flows[i].take.index < needed)
+            return false;
+    }
+    return true;
+}
+
+static bool can_send(const struct worker *w, uint32_t f, uint64_t limit)
+{
+    const struct stream *s = &w->phase.streams[f];
+    const struct flow *flow = &w->flows[f];
+
+    if (flow->post.index >= flow->count || flow->post.index >= limit ||
+        flow->post.index - flow->arrived >= s->depth)
+        return false;
+    return !w->phase.is_gated || is_gate_open(w, s, &flow->post);
+}
+
+/* All sends of the phase go in step: a buffer is filled once and again when all have left. */
+static void pump_shared(struct exchange *x, struct worker *w, uint64_t limit)
+{
+    for (;;) {
+        uint32_t first = ID_NONE;
+
+        for (uint32_t f = 0; f < w->phase.stream_count; f++) {
+            if (!w->phase.streams[f].is_send)
+                continue;
+            if (!can_send(w, f, limit))
+                return;
+            if (first == ID_NONE)
+                first = f;
+        }
+        if (first == ID_NONE)
+            return;
+        stage(x, w, first);
+        for (uint32_t f = first; f < w->phase.stream_count; f++) {
+            if (w->phase.streams[f].is_send)
+                post_send(x, w, f);
+        }
+    }
+}
+
+static void pump_one(struct exchange *x, struct worker *w, uint32_t f, uint64_t limit)
+{
+    while (can_send(w, f, limit)) {
+        stage(x, w, f);
+        post_send(x, w, f);
+    }
+}
+
+/* Stages and posts what may be sent, at most up to message `limit` of each stream. */
+static void pump(struct exchange *x, struct worker *w, uint64_t limit)
+{
+    if (w->phase.is_shared_send) {
+        pump_shared(x, w, limit);
+        return;
+    }
+    for (uint32_t f = 0; f < w->phase.stream_count; f++) {
+        if (w->phase.streams[f].is_send)
+            pump_one(x, w, f, limit);
+    }
+}
+
+/* What the application does with a received chunk. */
+static void use_chunk(struct exchange *x, struct worker *w, const struct stream *s,
+                      const struct cursor *c, uint64_t bytes)
+{
+    struct rank_state *rank = &x->ranks[w->rank];
+
+    if (c->step < s->reduce_steps)
+        work(x, w, SPENT_REDUCE, bytes, rank->reduce);
+    else if (x->plan->staging == PLAN_STAGED)
+        work(x, w, SPENT_COPY, bytes, rank->copy);
+    work(x, w, SPENT_CHECK, bytes, x->plan->item->receiver_check);
+    if (streams_file(x) && w->rank + 1 == x->plan->layout->ranks)
+        rank->file_free = simtime_add(simtime_max(rank->file_free, w->free_at),
+                                      bitrate_send_span(param_rate(x->params, PARAM_STORAGE_RATE),
+                                                        (bytecount){bytes}));
+}
+
+/* Handles the oldest arrived chunk of a stream and posts its buffer again. */
+static void take_one(struct exchange *x, struct worker *w, uint32_t f)
+{
+    const struct stream *s = &w->phase.streams[f];
+    struct flow *flow = &w->flows[f];
+    uint64_t offset;
+    uint64_t bytes = phase_message(&w->phase, s, flow->take.block, flow->take.k, &offset);
+
+    use_chunk(x, w, s, &flow->take, bytes);
+    if (x->verify) {
+        struct verify_part part = {w->rank, offset, bytes};
+
+        verify_receive(x->verify, &part, (uint32_t)(w - x->workers), s->lane,
+                       flow->take.step<s->reduce_steps, flow->damaged> 0);
+    }
+    flow->damaged -= flow->damaged > 0;
+    advance(&flow->take, &w->phase, s);
+    if (x->plan->layout->kind == FABRIC_QP_RDMA && flow->post.index < flow->count) {
+        spend(w, SPENT_SOFTWARE, x->post_recv);
+        post_recv(x, w, f, w->free_at);
+    }
+    if (flow->take.index == flow->count)
+        w->open--;
+}
+
+/* Index of the phase's first send flow: the guard of its receives. */
+static uint32_t first_send(const struct worker *w)
+{
+    uint32_t f = 0;
+
+    while (!w->phase.streams[f].is_send)
+        f++;
+    return f;
+}
+
+static void take_ready(struct exchange *x, struct worker *w, uint32_t f)
+{
+    struct flow *flow = &w->flows[f];
+    uint32_t guard = w->phase.is_guarded ? first_send(w) : f;
+
+    while (flow->take.index < flow->arrived) {
+        if (w->phase.is_guarded && w->flows[guard].post.index <= flow->take.index)
+            return;
+        take_one(x, w, f);
+    }
+}
+
+/* Reduces chunk by chunk, each when it is here from everyone, in the order of the lanes. */
+static void take_in_order(struct exchange *x, struct worker *w)
+{
+    for (;;) {
+        for (uint32_t f = 0; f < w->phase.stream_count; f++) {
+            const struct flow *flow = &w->flows[f];
+
+            if (!w->phase.streams[f].is_send && flow->take.index == flow->arrived)
+                return;
+        }
+        for (uint32_t f = 0; f < w->phase.stream_count; f++) {
+            if (!w->phase.streams[f].is_send)
+                take_one(x, w, f);
+        }
+    }
+}
+
+static void take(struct exchange *x, struct worker *w, uint32_t f)
+{
+    if (w->phase.is_ordered)
+        take_in_order(x, w);
+    else
+        take_ready(x, w, f);
+}
+
+static void finish(struct exchange *x, struct worker *w)
+{
+    struct rank_state *rank = &x->ranks[w->rank];
+
+    if (rank->file_free.ps > w->free_at.ps)
+        spend(w, SPENT_OUTER, simtime_since(rank->file_free, w->free_at));
+    spend(w, SPENT_OUTER, x->after);
+    w->is_done = true;
+    if (--x->running == 0) {
+        x->is_finished = true;
+        x->is_stopped = true;
+    }
+}
+
+/* Posts the first receives and sends, buffer by buffer. */
+static void fill_buffers(struct exchange *x, struct worker *w)
+{
+    bool is_ahead = x->plan->has_posted_ahead && w->index == 1;
+    bool is_rdma = x->plan->layout->kind == FABRIC_QP_RDMA;
+    uint32_t depth = 1;
+    simtime ahead = {x->start.ps - param_span(x->params, PARAM_RDMA_CREDIT_LATENCY).ps};
+
+    for (uint32_t i = 0; i < depth; i++) {
+        for (uint32_t f = 0; f < w->phase.stream_count; f++) {
+            const struct stream *s = &w->phase.streams[f];
+
+            depth = s->depth > depth ? s->depth : depth;
+            if (s->is_send || !is_rdma || i >= s->depth || i >= w->flows[f].count)
+                continue;
+            if (!is_ahead)
+                spend(w, SPENT_SOFTWARE, x->post_recv);
+            post_recv(x, w, f, is_ahead ? ahead : w->free_at);
+        }
+        pump(x, w, i + 1);
+    }
+}
+
+/* Looks for the next phase that has streams; false when there is none. */
+static bool load_phase(struct exchange *x, struct worker *w)
+{
+    do {
+        if (!x->plan->phase(x->plan, w->rank, w->thread, w->index++, &w->phase))
+            return false;
+    } while (w->phase.stream_count == 0);
+    for (uint32_t i = 0; i < 2 * x->plan->layout->lanes; i++)
+        w->lane_flow[i] = -1;
+    w->open = w->phase.stream_count;
+    for (uint32_t f = 0; f < w->phase.stream_count; f++) {
+        const struct stream *s = &w->phase.streams[f];
+
+        w->lane_flow[2 * s->lane + s->is_send] = (int32_t)f;
+        w->flows[f] = (struct flow){.count = s->steps * s->per_step,
+                                    .post = {.block = s->block},
+                                    .take = {.block = s->block}};
+    }
+    return true;
+}
+
+/* What came before its phase (IP needs no posted receive). */
+static void take_early(struct exchange *x, struct worker *w)
+{
+    for (uint32_t f = 0; f < w->phase.stream_count; f++) {
+        const struct stream *s = &w->phase.streams[f];
+        struct flow *flow = &w->flows[f];
+
+        if (s->is_send || w->early[s->lane] == 0)
+            continue;
+        flow->arrived = w->early[s->lane] < flow->count ? w->early[s->lane] : flow->count;
+        w->early[s->lane] -= flow->arrived;
+        take(x, w, f);
+        pump(x, w, UINT64_MAX);
+    }
+}
+
+/* Moves a worker on until it has something to wait for, or is done. */
+static void run_phases(struct exchange *x, struct worker *w)
+{
+    while (w->open == 0 && !w->is_done) {
+        if (!load_phase(x, w)) {
+            finish(x, w);
+            return;
+        }
+        fill_buffers(x, w);
+        take_early(x, w);
+    }
+}
+
+static void on_arrival(struct exchange *x, struct worker *w, uint32_t f, bool is_damaged)
+{
+    w->flows[f].arrived++;
+    w->flows[f].damaged += is_damaged;
+    take(x, w, f);
+    if (w->phase.is_gated)
+        pump(x, w, UINT64_MAX);
+}
+
+static void on_sent(struct exchange *x, struct worker *w, uint32_t f)
+{
+    w->sent_at = w->free_at;
+    if (++w->flows[f].arrived == w->flows[f].count)
+        w->open--;
+    if (w->phase.is_shared_send)
+        pump_shared(x, w, UINT64_MAX);
+    else
+        pump_one(x, w, f, UINT64_MAX);
+    /* What waited for our own chunk to be staged. */
+    for (uint32_t i = 0; w->phase.is_guarded && i < w->phase.stream_count; i++) {
+        if (!w->phase.streams[i].is_send)
+            take_ready(x, w, i);
+    }
+}
+
+static void handle(struct exchange *x, struct worker *w, const struct inbox_entry *e)
+{
+    int32_t f = w->lane_flow[2 * e->lane + !e->is_recv];
+
+    if (e->at.ps > w->free_at.ps)
+        w->free_at = e->at;
+    spend(w, SPENT_SOFTWARE, x->poll);
+    if (e->is_recv && x->plan->item->is_cold && x->plan->layout->kind == FABRIC_QP_IP)
+        spend(w, SPENT_SOFTWARE, param_span(x->params, PARAM_IP_IDLE_WAKEUP));
+    if (f < 0 || (e->is_recv && w->flows[f].arrived == w->flows[f].count)) {
+        w->early[e->lane] += e->is_recv;
+        return;
+    }
+    if (e->is_recv)
+        on_arrival(x, w, (uint32_t)f, e->is_damaged);
+    else
+        on_sent(x, w, (uint32_t)f);
+    run_phases(x, w);
+}
+
+static void put_in_inbox(struct worker *w, const struct inbox_entry *e)
+{
+    if (w->inbox_tail - w->inbox_head == w->inbox_capacity) {
+        struct inbox_entry *bigger = alloc_zeroed(2 * (size_t)w->inbox_capacity, sizeof *bigger);
+
+        for (uint32_t i = 0; i < w->inbox_capacity; i++)
+            bigger[i] = w->inbox[(w->inbox_head + i) % w->inbox_capacity];
+        free(w->inbox);
+        w->inbox = bigger;
+        w->inbox_head = 0;
+        w->inbox_tail = w->inbox_capacity;
+        w->inbox_capacity *= 2;
+    }
+    w->inbox[w->inbox_tail++ % w->inbox_capacity] = *e;
+}
+
+static void wake_later(struct exchange *x, struct worker *w)
+{
+    if (w->is_waking)
+        return;
+    w->is_waking = true;
+    engine_push(fabric_engine(x->fabric), w->free_at, WAKE_KIND, (uint32_t)(w - x->workers));
+}
+
+void exchange_completed(void *ctx, const struct fabric_completion *completion)
+{
+    struct exchange *x = ctx;
+    uint32_t ix = completion->qp.ix - x->first_qp;
+    struct inbox_entry e = {.at = completion->at,
+                            .is_recv = completion->is_recv,
+                            .is_damaged =
+                                completion->is_corrupt || completion->status != FABRIC_OK};
+    struct worker *w;
+
+    if (completion->qp.ix < x->first_qp || ix >= x->owner_count)
+        return;
+    w = &x->workers[x->owners[ix].worker];
+    e.lane = x->owners[ix].lane;
+    if (x->outside && *x->outside)
+        x->is_stopped = true;
+    if (x->is_eager || (w->inbox_head == w->inbox_tail && w->free_at.ps <= e.at.ps)) {
+        handle(x, w, &e);
+        return;
+    }
+    put_in_inbox(w, &e);
+    wake_later(x, w);
+}
+
+void exchange_user_event(void *ctx, uint32_t kind, uint32_t arg)
+{
+    struct exchange *x = ctx;
+    struct worker *w = &x->workers[arg];
+    simtime now = engine_now(fabric_engine(x->fabric));
+
+    assert(kind == WAKE_KIND && arg < x->worker_count);
+    (void)kind;
+    w->is_waking = false;
+    while (w->inbox_head != w->inbox_tail && w->free_at.ps <= now.ps) {
+        struct inbox_entry e = w->inbox[w->inbox_head++ % w->inbox_capacity];
+
+        handle(x, w, &e);
+    }
+    if (w->inbox_head != w->inbox_tail)
+        wake_later(x, w);
+}
+
+/* GPU and file work before and after, which every worker waits for. */
+static void set_outer(struct exchange *x)
+{
+    const struct run_item *item = x->plan->item;
+    bytecount size = {x->plan->op == RUN_ALL_GATHER ? x->plan->block_bytes : x->plan->bytes};
+    simspan handoff = {0};
+
+    x->before = x->after = (simspan){0};
+    if (item->handoff == HANDOFF_FAST)
+        handoff = param_span(x->params, PARAM_GPU_HANDOFF_FAST);
+    if (item->handoff == HANDOFF_SLOW)
+        handoff = param_span(x->params, PARAM_GPU_HANDOFF_SLOW);
+    x->before.ps = handoff.ps / 2;
+    x->after.ps = handoff.ps - x->before.ps;
+    if (item->has_gpu_copy) {
+        simspan copy = bitrate_send_span(param_rate(x->params, PARAM_GPU_COPY), size);
+
+        x->before = simspan_add(x->before, copy);
+        x->after = simspan_add(x->after, copy);
+    }
+    if (item->has_storage && x->plan->op != RUN_SEND_RECV) {
+        simspan file = bitrate_send_span(param_rate(x->params, PARAM_STORAGE_RATE), size);
+
+        x->before = simspan_add(x->before, file);
+        x->after = simspan_add(x->after, file);
+    }
+}
+
+static void note_use(struct exchange *x)
+{
+    const struct run_item *item = x->plan->item;
+    bool is_ip = x->plan->layout->kind == FABRIC_QP_IP;
+
+    x->has_used[PARAM_RDMA_POST_SEND] |= x->post_send.ps > 0;
+    x->has_used[PARAM_RDMA_POST_RECV] |= x->post_recv.ps > 0;
+    x->has_used[PARAM_RDMA_POLL] |= x->poll.ps > 0;
+    x->has_used[PARAM_GPU_HANDOFF_FAST] |= item->handoff == HANDOFF_FAST;
+    x->has_used[PARAM_GPU_HANDOFF_SLOW] |= item->handoff == HANDOFF_SLOW;
+    x->has_used[PARAM_GPU_COPY] |= item->has_gpu_copy;
+    x->has_used[PARAM_STORAGE_RATE] |= item->has_storage;
+    x->has_used[PARAM_IP_SEGMENT] |= is_ip && x->plan->bytes > x->plan->chunk;
+    x->has_used[PARAM_IP_WINDOW] |= is_ip && x->plan->bytes > x->plan->chunk;
+    x->has_used[PARAM_IP_IDLE_WAKEUP] |= is_ip && item->is_cold;
+}
+
+void exchange_start(struct exchange *x, const struct plan *plan, simtime when)
+{
+    assert(x->running == 0);
+    x->plan = plan;
+    x->is_finished = x->is_stopped = false;
+    x->messages = 0;
+    x->start = when;
+    /* Receives that were posted ahead are known to the other side when the clock starts. */
+    if (plan->has_posted_ahead)
+        x->start = simtime_add(when, param_span(x->params, PARAM_RDMA_CREDIT_LATENCY));
+    set_outer(x);
+    note_use(x);
+    x->running = x->worker_count;
+    for (uint32_t i = 0; i < plan->layout->ranks; i++) {
+        x->ranks[i].file_bytes = 0;
+        x->ranks[i].file_free = (simtime){0};
+    }
+    for (uint32_t i = 0; i < x->worker_count; i++) {
+        struct worker *w = &x->workers[i];
+
+        w->free_at = x->start;
+        w->index = w->open = 0;
+        w->is_done = false;
+        w->sent_at = x->start;
+        for (uint32_t s = 0; s < SPENT_COUNT; s++)
+            w->spent[s] = (simspan){0};
+        spend(w, SPENT_OUTER, x->before);
+        run_phases(x, w);
+    }
+}
+
+const struct worker *exchange_slowest(const struct exchange *x)
+{
+    const struct worker *slowest = &x->workers[0];
+
+    for (uint32_t i = 1; i < x->worker_count; i++) {
+        if (x->workers[i].free_at.ps > slowest->free_at.ps)
+            slowest = &x->workers[i];
+    }
+    return slowest;
+}
