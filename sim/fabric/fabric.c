@@ -84,8 +84,7 @@ static struct block_plan plan_block(const struct fabric_config *config)
 
     plan.event_capacity = f->link_count * LINK_EVENTS_MAX + f->qp_capacity * QP_EVENTS_MAX +
                           f->change_capacity + config->user_events + 1;
-    if (config->send_completion == FABRIC_SEND_WHEN_QUEUED)
-        plan.event_capacity += f->qp_capacity * (f->send_mask + 1);
+    plan.event_capacity += config->early_qps * (f->send_mask + 1);
 
     f->links_at = take(&at, f->link_count * sizeof(struct fabric_link));
     f->qps_at = take(&at, f->qp_capacity * sizeof(struct fabric_qp));
@@ -125,7 +124,6 @@ static void copy_params(struct fabric *f, const struct fabric_config *config)
     f->frame_bytes = (uint32_t)params->v[PARAM_RDMA_FRAME].value;
     f->ip_frame_bytes = f->frame_bytes - (uint32_t)params->v[PARAM_IP_FRAME_HEADER].value;
     f->queue_frames = (uint32_t)params->v[PARAM_RDMA_QUEUE_FRAMES].value;
-    f->send_completion = config->send_completion;
     f->unmatched = config->unmatched;
     f->single_frames = config->single_frames;
 }
@@ -227,6 +225,11 @@ qp_id fabric_create_qp(struct fabric *f, enum fabric_qp_kind kind, host_id host,
         at = fabric_ports(f)[fabric_links(f)[link].port_to].host;
     }
     return (qp_id){ix};
+}
+
+void fabric_set_send_completion(struct fabric *f, qp_id qp, enum fabric_send_completion when)
+{
+    fabric_qps(f)[qp.ix].send_completion = when;
 }
 
 /* Does what `a` sends arrive where `b` listens? */

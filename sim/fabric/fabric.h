@@ -52,9 +52,9 @@ struct fabric_config {
     enum evq_kind evq;
     uint64_t seed;
     bool has_jitter;
-    enum fabric_send_completion send_completion;
     enum fabric_unmatched unmatched;
     uint32_t qp_capacity;
+    uint32_t early_qps;      /* queue pairs with FABRIC_SEND_WHEN_QUEUED at most */
     uint32_t wr_capacity;    /* per queue of a queue pair; rounded up to a power of two */
     uint32_t user_events;    /* most events of the driver pending at once */
     uint32_t fault_capacity; /* most scheduled fault changes pending at once */
@@ -98,6 +98,9 @@ struct engine *fabric_engine(struct fabric *f);
  */
 qp_id fabric_create_qp(struct fabric *f, enum fabric_qp_kind kind, host_id host,
                        const struct cluster_path *path);
+/* Chooses when sends of this queue pair complete; FABRIC_SEND_WHEN_SENT unless called, before the
+ * first post. At most early_qps queue pairs may complete early. */
+void fabric_set_send_completion(struct fabric *f, qp_id qp, enum fabric_send_completion when);
 /* Makes two ends each other's peer. They may name different cables: then what one sends waits for
  * a receive that can never match (a crossed rail), as on hardware. */
 void fabric_connect_qp(struct fabric *f, qp_id a, qp_id b);

@@ -199,7 +199,7 @@ static void first_hop_left(struct fabric *f, uint32_t qp_ix, uint32_t frames,
     }
     fabric_try_send(f, qp_ix);
     fabric_link_resume(f, qp->link[0]);
-    if (is_finished && f->send_completion == FABRIC_SEND_WHEN_SENT)
+    if (is_finished && qp->send_completion == FABRIC_SEND_WHEN_SENT)
         hooks->completed(hooks->ctx, &completion);
 }
 
@@ -315,7 +315,7 @@ enum fabric_post fabric_post_send(struct fabric *f, qp_id id, simtime when, uint
     if (qp->kind == FABRIC_QP_IP)
         message->ready = fabric_stack_pass(f, fabric_links(f)[qp->link[0]].port_from, 0, when,
                                            message->length_bytes);
-    if (f->send_completion == FABRIC_SEND_WHEN_QUEUED)
+    if (qp->send_completion == FABRIC_SEND_WHEN_QUEUED)
         engine_push(fabric_clock(f), when, EVENT_SEND_QUEUED, id.ix);
     fabric_try_send(f, id.ix);
     return FABRIC_POSTED;

@@ -77,6 +77,7 @@ struct fabric_qp {
     uint32_t peer;
     uint32_t hops;
     uint32_t link[FABRIC_HOPS_MAX];
+    enum fabric_send_completion send_completion;
     bool is_crossed; /* the peer listens on another cable */
     bool has_timer;
     bool has_hub_timer;
@@ -141,7 +142,6 @@ struct fabric {
     bitrate stack_direction, stack_port, stack_host;
     uint32_t frame_bytes, ip_frame_bytes;
     uint32_t queue_frames;
-    enum fabric_send_completion send_completion;
     enum fabric_unmatched unmatched;
     bool single_frames;
     bool posts_refused;

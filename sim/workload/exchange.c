@@ -36,7 +36,8 @@ static void *alloc_zeroed(size_t count, size_t size)
     return mem;
 }
 
-void exchange_connect(struct fabric *fabric, struct layout *layout)
+void exchange_connect(struct fabric *fabric, struct layout *layout,
+                      enum fabric_send_completion completion)
 {
     uint32_t threads = layout->ranks * layout->threads;
 
@@ -53,6 +54,8 @@ void exchange_connect(struct fabric *fabric, struct layout *layout)
             peer->qp = fabric_create_qp(fabric, layout->kind,
                                         layout->hosts[lane->peer / layout->threads], &peer->path);
             assert(lane->qp.ix != ID_NONE && peer->qp.ix != ID_NONE);
+            fabric_set_send_completion(fabric, lane->qp, completion);
+            fabric_set_send_completion(fabric, peer->qp, completion);
             fabric_connect_qp(fabric, lane->qp, peer->qp);
         }
     }

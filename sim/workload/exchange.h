@@ -104,7 +104,8 @@ struct exchange {
 };
 
 /* Makes the queue pairs of a layout: lane->qp of every lane. */
-void exchange_connect(struct fabric *fabric, struct layout *layout);
+void exchange_connect(struct fabric *fabric, struct layout *layout,
+                      enum fabric_send_completion completion);
 
 /* Prepares for items of one layout, whose plans have at most `stream_max` streams a phase. */
 void exchange_init(struct exchange *x, struct fabric *fabric, const struct cluster *cluster,

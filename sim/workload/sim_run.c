@@ -132,13 +132,13 @@ static bool prepare(struct runner *r)
         if (!prepare_item(r, i, &config))
             return false;
         if (input->items[i].send_completion == FABRIC_SEND_WHEN_QUEUED)
-            config.send_completion = FABRIC_SEND_WHEN_QUEUED;
+            config.early_qps += r->layouts[i].lane_ends;
     }
     r->mem = alloc_zeroed(fabric_mem_size(&config) + FABRIC_ALIGN, 1);
     at = ((uintptr_t)r->mem + FABRIC_ALIGN - 1) / FABRIC_ALIGN * FABRIC_ALIGN;
     r->fabric = fabric_init((void *)at, &config);
     for (size_t i = 0; i < input->item_count; i++)
-        exchange_connect(r->fabric, &r->layouts[i]);
+        exchange_connect(r->fabric, &r->layouts[i], input->items[i].send_completion);
     schedule_faults(r);
     return true;
 }

@@ -262,6 +262,29 @@ Test(fabric, credits_and_a_window_give_the_chunked_closed_form)
     }
 }
 
+Test(fabric, early_completion_comes_with_the_post_and_changes_no_arrival)
+{
+    struct bench *b = bench_new(2);
+    cable_id cable = bench_cluster_add_cable(&b->c, 0, 1);
+
+    b->config.early_qps = 1;
+    bench_start(b);
+    struct pair p = connect(b, cable), q = connect(b, cable);
+
+    fabric_set_send_completion(b->fabric, p.a, FABRIC_SEND_WHEN_QUEUED);
+    for (int i = 0; i < 8; i++) {
+        fabric_post_recv(b->fabric, p.b, at(0), 0, (bytecount){65536});
+        fabric_post_send(b->fabric, p.a, at(i), 0, (bytecount){65536});
+    }
+    bench_run(b);
+    cr_assert_eq(count_of(b, p.a, false), 8);
+    for (int i = 0; i < 8; i++)
+        cr_assert_eq(nth(b, p.a, false, i).at.ps, i);
+    cr_assert_eq(nth(b, p.b, true, 7).at.ps, 8 * 16 * FRAME_PS + LATENCY_PS);
+    cr_assert_eq(count_of(b, q.a, false), 0);
+    bench_free(b);
+}
+
 Test(fabric, a_crossed_rail_waits_for_ever)
 {
     struct bench *b = bench_new(2);
