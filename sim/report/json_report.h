@@ -1,0 +1,47 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What every command's JSON object has: version, scenario, seed, parameters, warnings. */
+#ifndef SIM_REPORT_JSON_REPORT_H
+#define SIM_REPORT_JSON_REPORT_H
+
+#include <json-glib/json-glib.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "sim/base/err.h"
+#include "sim/base/text.h"
+#include "sim/fabric/param.h"
+
+/* Everything is borrowed. */
+struct report_head {
+    const char *version;
+    const char *command;
+    const char *scenario;           /* its name; NULL: the command reads none */
+    const char *file;               /* NULL: as above */
+    uint64_t seed;                  /* with a scenario */
+    const struct param_set *params; /* NULL: the command uses none */
+    const bool *had_effect;         /* [PARAM_COUNT]; NULL: none had */
+    const char *const *warnings;    /* "file:line:col: message" or a sentence */
+    size_t warning_count;
+};
+
+/* Opens the root object and writes the common members; the caller adds its own and closes it with
+ * json_report_end. */
+JsonBuilder *json_report_begin(const struct report_head *head);
+/* Closes the root object, appends the text and frees the builder. */
+void json_report_end(JsonBuilder *builder, struct text *ret);
+
+void json_add_text(JsonBuilder *builder, const char *name, const char *value); /* NULL: null */
+void json_add_int(JsonBuilder *builder, const char *name, int64_t value);
+void json_add_bool(JsonBuilder *builder, const char *name, bool value);
+void json_begin_array(JsonBuilder *builder, const char *name);
+/* Thousandths as a number with at most three decimals. */
+void json_add_thousandths(JsonBuilder *builder, const char *name, int64_t thousandths);
+/* 16 hexadecimal digits: 64 bits do not fit into every reader's numbers. */
+void json_add_hash(JsonBuilder *builder, const char *name, uint64_t value);
+
+/* The object that stands in place of a result when there is none: `errors` with their places. */
+void json_print_errors(const struct report_head *head, const struct err_list *errors,
+                       struct text *ret);
+
+#endif
