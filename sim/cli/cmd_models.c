@@ -6,7 +6,7 @@
 #include "sim/base/text.h"
 #include "sim/cli/cli.h"
 #include "sim/cli/log.h"
-#include "sim/report/export_mlx.h"
+#include "sim/report/json_models.h"
 #include "sim/scenario/quantity.h"
 #include "sim/scenario/suggest.h"
 
@@ -202,6 +202,7 @@ static void add_name(GArray *names, const char *name)
 
 static void report_unknown(const struct catalog *catalog, const char *name)
 {
+    const struct unsold_model *unsold = catalog_find_unsold(catalog, name);
     GArray *names = g_array_new(FALSE, FALSE, sizeof(const char *));
     char near[SUGGEST_TEXT_MAX];
 
@@ -214,7 +215,10 @@ static void report_unknown(const struct catalog *catalog, const char *name)
     for (enum param_id id = 0; id < PARAM_COUNT; id++)
         add_name(names, param_name(id));
     suggest_text(near, name, &g_array_index(names, const char *, 0), names->len);
-    log_error("models: nothing is called '%s'%s", name, near);
+    if (unsold)
+        log_error("models: %s: %s", unsold->name, unsold->why);
+    else
+        log_error("models: nothing is called '%s'%s", name, near);
     g_array_unref(names);
 }
 
@@ -225,7 +229,6 @@ static bool show(struct arena *arena, const struct catalog *catalog, const char 
     const struct chip_model *chip = catalog_find_chip(catalog, name);
     const struct cable_model *cable = catalog_find_cable(catalog, name);
     const struct macos_model *macos = catalog_find_macos(catalog, name);
-    const struct unsold_model *unsold = catalog_find_unsold(catalog, name);
     enum param_id param = param_find(name);
 
     if (machine)
@@ -238,15 +241,37 @@ static bool show(struct arena *arena, const struct catalog *catalog, const char 
         show_param(arena, catalog, param, ret);
     else if (macos)
         show_macos(macos, ret);
-    else if (unsold)
-        log_error("models: %s: %s", unsold->name, unsold->why);
     else
         report_unknown(catalog, name);
     return ret->length > 0;
 }
 
+/* A version between two profiles is described by the older one, so the JSON has that one's name. */
+static const char *catalog_name(const struct catalog *catalog, const char *name)
+{
+    const struct macos_model *macos = name ? catalog_find_macos(catalog, name) : NULL;
+
+    return macos ? macos->version : name;
+}
+
+/* Returns an exit_code. */
+static int print_json(struct cli *cli, const char *name)
+{
+    const struct report_head head = {.version = TBMESH_VERSION, .command = cli->command->name};
+    struct text json;
+
+    text_init(&json, &cli->arena);
+    if (!json_print_models(&head, &cli->catalog, catalog_name(&cli->catalog, name), &json)) {
+        report_unknown(&cli->catalog, name);
+        return EXIT_INPUT;
+    }
+    cli_print(json.bytes);
+    return EXIT_FINE;
+}
+
 static int run_models(struct cli *cli, int argc, char **argv)
 {
+    const char *name;
     struct text text;
     int exit_code;
 
@@ -254,9 +279,12 @@ static int run_models(struct cli *cli, int argc, char **argv)
         return exit_code;
     if (!cli_load_catalog(cli))
         return EXIT_INPUT;
+    name = cli->operand_count == 1 ? cli->operands[0] : NULL;
+    if (cli->is_json)
+        return print_json(cli, name);
     text_init(&text, &cli->arena);
-    if (cli->operand_count == 1) {
-        if (!show(&cli->arena, &cli->catalog, cli->operands[0], &text))
+    if (name) {
+        if (!show(&cli->arena, &cli->catalog, name, &text))
             return EXIT_INPUT;
     } else {
         list_machines(&cli->arena, &cli->catalog, &text);

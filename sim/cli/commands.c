@@ -4,12 +4,17 @@
 
 #include "sim/cli/command.h"
 
+/* clang-format off */
 const struct command *const commands[] = {
+    &command_check,
+    &command_sim,
+    &command_plot,
     &command_export,
     &command_import,
     &command_models,
     NULL,
 };
+/* clang-format on */
 
 /* Named in the language; a version that lacks one says so instead of guessing at a misspelling. */
 static const char *const missing[] = {
