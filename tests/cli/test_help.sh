@@ -1,0 +1,62 @@
+#!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
+# The help names every command, every command's help has examples, and the examples run as they
+# stand, in the order in which the help lists the commands.
+. "$(dirname "$0")/lib.sh"
+
+for item in scenarios models; do ln -s "$root/$item" .; done
+mkdir bin
+ln -s "$tbmesh" bin/tbmesh
+PATH=$top/bin:$PATH
+
+# What stands under "Examples:" to the end, without the indent.
+examples() {
+    sed -n '/^Examples:/,$s/^  *\(tbmesh .*\)/\1/p' "$1"
+}
+
+# try NAME FILE: every example of a help text. An exit code of 1 is an answer as well: a file's own
+# expectations may fail.
+try() {
+    examples "$2" >"$1.sh"
+    [ -s "$1.sh" ] || fail "$1: no example"
+    while read -r line; do
+        case $line in
+        *" plot "*) command -v gnuplot >/dev/null || continue ;;
+        esac
+        code=0
+        sh -c "$line" >stdout 2>stderr </dev/null || code=$?
+        [ "$code" = 0 ] || {
+            fail "$1: exit $code: $line"
+            sed 's/^/    /' stderr
+        }
+        [ -s stdout ] || [ -n "$(echo "$line" | grep -e ' -o ')" ] || fail "$1: no output: $line"
+    done <"$1.sh"
+}
+
+run "help" 0 tbmesh --help
+cp stdout help.txt
+run "help, short" 0 tbmesh -h
+cmp -s stdout help.txt || fail "-h and --help differ"
+run "help, as a command" 0 tbmesh help
+cmp -s stdout help.txt || fail "help and --help differ"
+try main help.txt
+run "version" 0 tbmesh --version
+says "version" stdout '^tbmesh [0-9]+\.[0-9]+\.[0-9]+$'
+
+sed -n '/^Commands:/,/^$/s/^  \([a-z]*\) .*/\1/p' help.txt >commands
+[ "$(wc -l <commands)" -ge 6 ] || fail "the help lists fewer than 6 commands"
+for command in storm plan run mpi sweep merge report lesson; do
+    if grep -qx "$command" commands; then fail "the help lists '$command', which is not there"; fi
+done
+while read -r command; do
+    run "$command --help" 0 tbmesh "$command" --help
+    cp stdout "$command.txt"
+    silent "$command --help" stderr
+    run "help $command" 0 tbmesh help "$command"
+    cmp -s stdout "$command.txt" || fail "help $command and $command --help differ"
+    says "$command" "$command.txt" '^  --json'
+    try "$command" "$command.txt"
+    awk 'length > 100 { print FILENAME ": a line of " length " columns: " $0; bad = 1 }
+        END { exit bad }' "$command.txt" || fail "$command: a line too long for a terminal"
+done <commands
+finish

@@ -1,0 +1,67 @@
+#!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
+# The exit code says how it ended, and a line on stderr comes with every code but 0.
+. "$(dirname "$0")/lib.sh"
+
+write_pair good.yaml
+
+# expect_exit NAME EXIT EXPECTATION: what `sim` makes of one line under expect:.
+expect_exit() {
+    { cat good.yaml && printf 'expect:\n  - %s\n' "$3"; } >case.yaml
+    run "$1" "$2" "$tbmesh" sim case.yaml -o result
+    if [ "$2" = 0 ]; then silent "$1" stderr; else says "$1" stderr '^tbmesh: sim: '; fi
+}
+run "no expectation" 0 "$tbmesh" sim good.yaml -o result
+silent "no expectation" stderr
+expect_exit "holds" 0 'all_reduce[size=4 KiB].latency.median < 1 ms'
+says "holds" stdout '^ *holds: all_reduce\[size=4 KiB\]'
+expect_exit "fails" 1 'all_reduce[size=4 KiB].latency.median < 1 ns'
+says "fails" stdout 'all_reduce\[size=4 KiB\]'
+says "fails" stderr '1 of 1 expectations failed'
+expect_exit "no such row" 1 'all_reduce[size=8 KiB].latency.median < 1 s'
+expect_exit "no deadlock" 0 'deadlock == false'
+expect_exit "a deadlock that does not come" 1 'deadlock == true'
+
+# One cable cut before anything runs, and nobody may drop: everyone waits for ever.
+deadlock() {
+    cat good.yaml
+    printf 'faults:\n  - {at: 0 ms, cut: "mac1:1"}\n'
+}
+deadlock >cut.yaml
+run "deadlock" 3 "$tbmesh" sim cut.yaml -o cut
+says "deadlock" stderr '^tbmesh: sim: deadlock'
+says "deadlock" cut/result.json '"deadlock": *true'
+{ deadlock && printf 'expect:\n  - deadlock == true\n'; } >cut.yaml
+run "expected deadlock" 0 "$tbmesh" sim cut.yaml -o cut
+{ deadlock && printf 'expect:\n  - deadlock == false\n'; } >cut.yaml
+run "unexpected deadlock" 3 "$tbmesh" sim cut.yaml -o cut
+
+# check: an error is exit 1, unless the scenario expects what is found.
+run "feasible" 0 "$tbmesh" check good.yaml
+silent "feasible" stderr
+sed 's|^rdma: enabled|rdma: disabled|' good.yaml >off.yaml
+run "not feasible" 1 "$tbmesh" check off.yaml
+says "not feasible" stderr '^tbmesh: check: not feasible'
+says "not feasible" stdout 'rdma-disabled'
+says "not feasible" stdout 'rdma_ctl enable'
+{ cat off.yaml && printf 'expect:\n  - check.feasible == false\n'; } >expected.yaml
+run "not feasible, as expected" 0 "$tbmesh" check expected.yaml
+{ cat off.yaml && printf 'expect:\n  - check.feasible == true\n'; } >expected.yaml
+run "not feasible, against expectation" 1 "$tbmesh" check expected.yaml
+run "a run that the cabling cannot do" 2 "$tbmesh" sim off.yaml -o off
+says "a run that the cabling cannot do" stderr '^off\.yaml:[0-9]+:[0-9]+: '
+says "a run that the cabling cannot do" stderr 'tbmesh check off.yaml'
+[ ! -e off ] || fail "a run that the cabling cannot do: something was written"
+sed '/^run:/,$d' good.yaml >idle.yaml
+run "nothing to run" 2 "$tbmesh" sim idle.yaml -o idle
+run "nothing to run, but to check" 0 "$tbmesh" check idle.yaml
+
+# What did not act is named, and what the user set is called so.
+run "set" 0 "$tbmesh" sim good.yaml -o result --set 'rdma.goodput=70 Gb/s' --seed 9
+says "set" stdout 'hub\.latency'
+says "set" result/result.json '"seed": *9'
+says "set" result/result.json '"command line"'
+run "default folder" 0 "$tbmesh" sim good.yaml
+[ -s out/good/result.json ] || fail "default folder: out/good/result.json is missing"
+says "default folder" stdout 'out/good/result.json'
+finish
