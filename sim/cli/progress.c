@@ -8,7 +8,7 @@
 
 #include <glib.h>
 
-#define QUIET_US  ((int64_t)1000 * 1000)
+#define QUIET_US  ((int64_t)1000 * 1000) /* a second */
 #define REDRAW_US ((int64_t)100 * 1000)
 
 void progress_init(struct progress *progress, const char *what)
@@ -31,7 +31,7 @@ void progress_show(void *ctx, uint64_t done, uint64_t total)
     progress->shown_us = now;
     (void)fprintf(stderr, "\r%s: %" G_GUINT64_FORMAT " %% after %" G_GINT64_FORMAT " s\033[K",
                   progress->what, total > 0 ? 100 * done / total : 0,
-                  (now - progress->started_us) / (1000 * 1000));
+                  (now - progress->started_us) / QUIET_US);
     (void)fflush(stderr);
 }
 
