@@ -9,6 +9,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "sim/base/err.h"
+#include "sim/cli/command.h"
 #include "sim/cli/embedded.h"
 #include "sim/cli/file_io.h"
 #include "sim/cli/log.h"

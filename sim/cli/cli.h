@@ -10,7 +10,6 @@
 #include <glib.h>
 
 #include "sim/base/arena.h"
-#include "sim/cli/command.h"
 #include "sim/fabric/model.h"
 #include "sim/scenario/scenario.h"
 

@@ -1,10 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include <stddef.h>
+
 #include "sim/base/text.h"
 #include "sim/cli/cli.h"
+#include "sim/cli/command.h"
 #include "sim/cli/log.h"
 #include "sim/cli/verdict.h"
+#include "sim/plan/check.h"
 #include "sim/report/json_check.h"
 #include "sim/report/text_check.h"
+#include "sim/scenario/scenario.h"
 
 static int run_check(struct cli *cli, int argc, char **argv);
 

@@ -1,14 +1,24 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include <stdbool.h>
+#include <stdint.h>
 #include <string.h>
 
 #include <glib.h>
 
+#include "sim/base/arena.h"
+#include "sim/base/err.h"
+#include "sim/base/ids.h"
+#include "sim/base/text.h"
 #include "sim/cli/cli.h"
+#include "sim/cli/command.h"
 #include "sim/cli/log.h"
+#include "sim/fabric/cluster.h"
+#include "sim/plan/check.h"
 #include "sim/report/export_dot.h"
 #include "sim/report/export_mlx.h"
 #include "sim/report/export_sheet.h"
 #include "sim/scenario/quantity.h"
+#include "sim/scenario/scenario.h"
 
 static int run_export(struct cli *cli, int argc, char **argv);
 

@@ -1,11 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include <stdbool.h>
+#include <stddef.h>
+
 #include <glib.h>
 
+#include "sim/base/err.h"
+#include "sim/base/text.h"
 #include "sim/cli/cli.h"
+#include "sim/cli/command.h"
 #include "sim/cli/file_io.h"
 #include "sim/cli/log.h"
 #include "sim/report/export_mlx.h"
 #include "sim/scenario/import_mlx.h"
+#include "sim/scenario/scenario.h"
 
 static int run_import(struct cli *cli, int argc, char **argv);
 

@@ -1,12 +1,21 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include <stdbool.h>
+#include <stdint.h>
 #include <string.h>
 
 #include <glib.h>
 
+#include "sim/base/arena.h"
 #include "sim/base/text.h"
+#include "sim/base/units.h"
 #include "sim/cli/cli.h"
+#include "sim/cli/command.h"
 #include "sim/cli/log.h"
+#include "sim/fabric/cluster.h"
+#include "sim/fabric/model.h"
+#include "sim/fabric/param.h"
 #include "sim/report/json_models.h"
+#include "sim/report/json_report.h"
 #include "sim/scenario/quantity.h"
 #include "sim/scenario/suggest.h"
 

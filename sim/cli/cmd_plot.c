@@ -13,15 +13,17 @@
  */
 #define _GNU_SOURCE
 
-#include <errno.h>
+#include <stdbool.h>
 #include <string.h>
-#include <unistd.h>
 
 #include <glib.h>
 #include <glib/gstdio.h>
 
+#include "sim/base/arena.h"
+#include "sim/base/err.h"
 #include "sim/base/text.h"
 #include "sim/cli/cli.h"
+#include "sim/cli/command.h"
 #include "sim/cli/embedded.h"
 #include "sim/cli/file_io.h"
 #include "sim/cli/log.h"
@@ -29,6 +31,7 @@
 #include "sim/report/export_mlx.h"
 #include "sim/report/result_read.h"
 #include "sim/report/tsv.h"
+#include "sim/scenario/scenario.h"
 
 static int run_plot(struct cli *cli, int argc, char **argv);
 

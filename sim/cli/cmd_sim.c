@@ -10,22 +10,30 @@
  * partial everywhere, and the exit code is 1, since what the scenario expects was not shown to
  * hold.
  */
+#include <stdbool.h>
 #include <string.h>
 
 #include <glib.h>
 
+#include "sim/base/arena.h"
+#include "sim/base/err.h"
 #include "sim/base/text.h"
 #include "sim/cli/cli.h"
+#include "sim/cli/command.h"
 #include "sim/cli/file_io.h"
 #include "sim/cli/log.h"
 #include "sim/cli/progress.h"
 #include "sim/cli/stop.h"
 #include "sim/cli/verdict.h"
+#include "sim/core/evq.h"
+#include "sim/plan/check.h"
 #include "sim/report/json_check.h"
 #include "sim/report/json_sim.h"
 #include "sim/report/result_read.h"
 #include "sim/report/text_sim.h"
 #include "sim/report/tsv.h"
+#include "sim/scenario/scenario.h"
+#include "sim/workload/run.h"
 
 /* Bins of the use of links over time: as many as a figure can show. */
 #define USE_BINS 200U

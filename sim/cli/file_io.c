@@ -17,6 +17,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -72,7 +73,7 @@ static bool read_all(int fd, const char *name, GByteArray *into, struct err *ret
             continue;
         if (got < 0)
             return refuse(reterr, name, g_strerror(errno));
-        g_byte_array_append(into, (const guint8 *)piece, (guint)got);
+        g_byte_array_append(into, (const unsigned char *)piece, (guint)got);
         if (into->len > FILE_BYTES_MAX)
             return refuse(reterr, name, "larger than 16 MiB, which is the most that is read");
     }

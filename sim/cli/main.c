@@ -13,8 +13,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include <glib.h>
-
+#include "sim/base/arena.h"
 #include "sim/cli/cli.h"
 #include "sim/cli/command.h"
 #include "sim/cli/log.h"
@@ -70,7 +69,7 @@ static int refuse_command(const char *name)
         log_error("'%s' is not in this version (%s)", name, TBMESH_VERSION);
         return EXIT_INPUT;
     }
-    while (commands[count] && count < NAMES_MAX) {
+    while (count < NAMES_MAX && commands[count]) {
         names[count] = commands[count]->name;
         count++;
     }

@@ -3,6 +3,7 @@
 
 #include "sim/cli/progress.h"
 
+#include <inttypes.h>
 #include <stdio.h>
 #include <unistd.h>
 
@@ -29,9 +30,8 @@ void progress_show(void *ctx, uint64_t done, uint64_t total)
     if (now - progress->started_us < QUIET_US || now - progress->shown_us < REDRAW_US)
         return;
     progress->shown_us = now;
-    (void)fprintf(stderr, "\r%s: %" G_GUINT64_FORMAT " %% after %" G_GINT64_FORMAT " s\033[K",
-                  progress->what, total > 0 ? 100 * done / total : 0,
-                  (now - progress->started_us) / QUIET_US);
+    (void)fprintf(stderr, "\r%s: %" PRIu64 " %% after %" PRId64 " s\033[K", progress->what,
+                  total > 0 ? 100 * done / total : 0, (now - progress->started_us) / QUIET_US);
     (void)fflush(stderr);
 }
 

@@ -9,7 +9,6 @@
 #include "sim/cli/cli.h"
 #include "sim/plan/check.h"
 #include "sim/report/json_report.h"
-#include "sim/scenario/expect.h"
 #include "sim/scenario/scenario.h"
 #include "sim/workload/run.h"
 

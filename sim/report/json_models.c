@@ -1,9 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "sim/report/json_models.h"
 
+#include <json-glib/json-glib.h>
+#include <stdint.h>
 #include <string.h>
 
+#include "sim/base/units.h"
 #include "sim/fabric/cluster.h"
+#include "sim/fabric/param.h"
 
 struct models_writer {
     JsonBuilder *builder;

@@ -3,7 +3,7 @@
 #ifndef SIM_REPORT_RESULT_READ_H
 #define SIM_REPORT_RESULT_READ_H
 
-#include <json-glib/json-glib.h>
+#include <json-glib/json-glib.h> // IWYU pragma: export
 #include <stdbool.h>
 #include <stddef.h>
 
