@@ -28,10 +28,16 @@ struct bench {
 /* A piece of work that is timed: returns how many units of it were done. */
 typedef uint64_t bench_work(void *ctx);
 
-/* Nanoseconds of the monotonic clock. */
+/* Nanoseconds of CPU time of this process: what others do on the machine counts less. */
 uint64_t bench_now_ns(void);
-/* Nanoseconds a unit: the median of the repetitions. The work is run once before, to warm up. */
-double bench_median_ns(const struct bench *bench, bench_work *work, void *ctx);
+/* The median of what `measure` returns, after one call to warm up. */
+double bench_median(const struct bench *bench, double (*measure)(void *ctx), void *ctx);
+/* Nanoseconds a unit: the median of the repetitions. The work is run once before, to warm up.
+ * `prepare` runs before each, is not timed, and may be NULL. */
+double bench_median_ns(const struct bench *bench, void (*prepare)(void *ctx), bench_work *work,
+                       void *ctx);
+/* Ends the program: a benchmark that does not work has no figures. */
+_Noreturn void bench_fail(const char *why);
 /* Memory that is there: every page was written. Aborts when there is none; free() it. */
 void *bench_alloc(size_t size);
 
@@ -51,5 +57,7 @@ uint64_t bench_allocation_count(void);
 
 void bench_memory(struct bench *bench);
 void bench_engine(struct bench *bench);
+void bench_fabric(struct bench *bench);
+void bench_run(struct bench *bench);
 
 #endif

@@ -64,7 +64,7 @@ static double measure_hold(struct bench *bench, enum evq_kind kind, uint32_t pen
     hold.events = bench->is_quick ? 2 * pending : 1000000 + 2 * pending;
     hold_init(&hold, kind, is_random);
 
-    double ns = bench_median_ns(bench, run_hold, &hold);
+    double ns = bench_median_ns(bench, NULL, run_hold, &hold);
 
     free(hold.engine);
     free(hold.ahead);

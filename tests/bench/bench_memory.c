@@ -32,7 +32,7 @@ static void add_memcpy(struct bench *bench, const char *name, size_t size, uint3
     unsigned char *from = bench_alloc(size);
     unsigned char *to = bench_alloc(size);
     struct copy copy = {to, from, size, bench->is_quick ? 1 : times};
-    double ns_a_byte = bench_median_ns(bench, run_copy, &copy);
+    double ns_a_byte = bench_median_ns(bench, NULL, run_copy, &copy);
 
     bench_add(bench, "GB/s", 1 / ns_a_byte, NULL, "%s", name);
     free(from);
@@ -82,7 +82,7 @@ static void add_load(struct bench *bench)
     struct chase chase = {lines, 0, bench->is_quick ? 1000 : 1000000};
 
     link_lines(lines, (uint32_t)(size / LINE_BYTES));
-    bench_add(bench, "ns", bench_median_ns(bench, run_chase, &chase), NULL, BENCH_LOAD);
+    bench_add(bench, "ns", bench_median_ns(bench, NULL, run_chase, &chase), NULL, BENCH_LOAD);
     free(lines);
 }
 

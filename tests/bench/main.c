@@ -32,6 +32,12 @@ static const struct {
     {"memory", bench_memory, "memcpy of 64 MiB and of 16 KiB; dependent loads at random in 64 MiB"},
     {"engine", bench_engine,
      "empty loop: one event that pushes itself; hold model: pop one event, push one"},
+    {"fabric", bench_fabric,
+     "all-reduce traffic in 16 KiB chunks of 4 KiB frames, tracing off: a ring of 64 machines with "
+     "64 MiB; 1,024 machines in a 32 x 32 torus, every row and column a ring both ways"},
+    {"run", bench_run,
+     "sim_run of the textbook ring all-reduce, 16 KiB chunks, host work included: 64 MiB on a ring "
+     "of 64; 16 MiB on 1,024 machines in a torus, as one ring"},
 };
 
 #define BENCHMARKS (sizeof benchmarks / sizeof benchmarks[0])
@@ -40,7 +46,7 @@ uint64_t bench_now_ns(void)
 {
     struct timespec now;
 
-    if (clock_gettime(CLOCK_MONOTONIC, &now) != 0)
+    if (clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &now) != 0)
         abort();
     return (uint64_t)now.tv_sec * 1000000000U + (uint64_t)now.tv_nsec;
 }
@@ -53,20 +59,49 @@ static int compare_doubles(const void *a, const void *b)
     return (*x > *y) - (*x < *y);
 }
 
-double bench_median_ns(const struct bench *bench, bench_work *work, void *ctx)
+double bench_median(const struct bench *bench, double (*measure)(void *ctx), void *ctx)
 {
-    double times[BENCH_REPEATS];
+    double values[BENCH_REPEATS];
     size_t repeats = bench->is_quick ? 1 : BENCH_REPEATS;
 
-    (void)work(ctx);
-    for (size_t i = 0; i < repeats; i++) {
-        uint64_t start = bench_now_ns();
-        uint64_t units = work(ctx);
+    (void)measure(ctx);
+    for (size_t i = 0; i < repeats; i++)
+        values[i] = measure(ctx);
+    qsort(values, repeats, sizeof values[0], compare_doubles);
+    return values[repeats / 2];
+}
 
-        times[i] = (double)(bench_now_ns() - start) / (double)units;
-    }
-    qsort(times, repeats, sizeof times[0], compare_doubles);
-    return times[repeats / 2];
+struct timed {
+    void (*prepare)(void *ctx);
+    bench_work *work;
+    void *ctx;
+};
+
+static double time_work(void *ctx)
+{
+    const struct timed *timed = ctx;
+
+    if (timed->prepare)
+        timed->prepare(timed->ctx);
+
+    uint64_t start = bench_now_ns();
+    uint64_t units = timed->work(timed->ctx);
+
+    return (double)(bench_now_ns() - start) / (double)units;
+}
+
+double bench_median_ns(const struct bench *bench, void (*prepare)(void *ctx), bench_work *work,
+                       void *ctx)
+{
+    struct timed timed = {prepare, work, ctx};
+
+    return bench_median(bench, time_work, &timed);
+}
+
+void bench_fail(const char *why)
+{
+    (void)fprintf(stderr, "tbmesh-bench: %s\n", why);
+    exit(4);
 }
 
 void *bench_alloc(size_t size)
@@ -165,8 +200,9 @@ static void print_text(const struct bench *bench, const struct machine *machine)
            machine->compiler, machine->build);
     for (size_t i = 0; i < BENCHMARKS; i++)
         printf("%-9s %s\n", benchmarks[i].name, benchmarks[i].workload);
-    printf("figures   %s\n\n",
-           bench->is_quick ? "one run of small sizes" : "medians of 5 runs after one to warm up");
+    printf("figures   %s\n\n", bench->is_quick
+                                   ? "one run of small sizes"
+                                   : "medians of 5 runs after one to warm up, CPU time");
     printf("%-40s %12s %-12s %9s  %s\n", "name", "value", "unit", "ratio", "to");
     for (size_t i = 0; i < bench->row_count; i++) {
         const struct bench_row *row = &bench->rows[i];
