@@ -10,10 +10,12 @@
 #include <unistd.h>
 
 #include "sim/base/err.h"
+#include "sim/base/text.h"
 #include "sim/cli/command.h"
 #include "sim/cli/embedded.h"
 #include "sim/cli/file_io.h"
 #include "sim/cli/log.h"
+#include "sim/report/json_report.h"
 #include "sim/scenario/quantity.h"
 #include "sim/scenario/suggest.h"
 
@@ -189,6 +191,31 @@ bool cli_parse(struct cli *cli, unsigned takes, const GOptionEntry *own, int arg
     return goes_on;
 }
 
+void cli_report_errs(struct cli *cli, const struct err_list *errs)
+{
+    const struct report_head head = {.version = TBMESH_VERSION, .command = cli->command->name};
+    struct text text;
+
+    if (errs->count == 0)
+        return;
+    log_err_list(errs);
+    if (!cli->is_json)
+        return;
+    text_init(&text, &cli->arena);
+    json_print_errors(&head, errs, &text);
+    cli_print(text.bytes);
+}
+
+void cli_report_err(struct cli *cli, const struct err *err)
+{
+    struct err_list errs;
+
+    err_list_init(&errs);
+    err_list_take(&errs, err);
+    cli_report_errs(cli, &errs);
+    err_list_done(&errs);
+}
+
 bool cli_find_embedded(const char *name, struct source_text *ret)
 {
     for (const struct embedded_file *file = embedded_files; file->name; file++) {
@@ -206,24 +233,21 @@ static bool is_model_file(const char *name)
 }
 
 /* Adds a file that the user named to the texts of the catalogue. */
-static bool add_text(struct cli *cli, GArray *texts, const char *path)
+static void add_text(struct cli *cli, GArray *texts, const char *path, struct err_list *reterrs)
 {
     struct source_text text;
     struct err err = {0};
 
-    if (!file_read(path, &cli->arena, &text, &err)) {
-        log_err(&err);
-        return false;
-    }
-    g_array_append_val(texts, text);
-    return true;
+    if (file_read(path, &cli->arena, &text, &err))
+        g_array_append_val(texts, text);
+    else
+        err_list_take(reterrs, &err);
 }
 
-bool cli_load_catalog(struct cli *cli)
+/* The built-in files, and what the user adds to them. */
+static GArray *collect_texts(struct cli *cli, struct err_list *reterrs)
 {
     GArray *texts = g_array_new(FALSE, FALSE, sizeof(struct source_text));
-    struct err_list errs;
-    bool ok = true;
 
     for (const struct embedded_file *file = embedded_files; file->name; file++) {
         struct source_text text = {file->name, (const char *)file->bytes, file->length};
@@ -233,34 +257,54 @@ bool cli_load_catalog(struct cli *cli)
             g_array_append_val(texts, text);
     }
     if (cli->calibration)
-        ok = add_text(cli, texts, cli->calibration) && ok;
+        add_text(cli, texts, cli->calibration, reterrs);
     for (char **path = cli->models; path && *path; path++)
-        ok = add_text(cli, texts, *path) && ok;
-    if (ok) {
-        err_list_init(&errs);
-        ok = catalog_parse((const struct source_text *)(const void *)texts->data, texts->len,
-                           &cli->catalog, &errs);
-        log_err_list(&errs);
-        err_list_done(&errs);
-        cli->has_catalog = ok;
-    }
-    g_array_unref(texts);
-    return ok;
+        add_text(cli, texts, *path, reterrs);
+    return texts;
 }
 
-static bool apply_assignments(struct cli *cli, struct scenario *scenario)
+bool cli_load_catalog(struct cli *cli)
 {
-    bool ok = true;
+    struct err_list errs;
+    GArray *texts;
 
+    err_list_init(&errs);
+    texts = collect_texts(cli, &errs);
+    cli->has_catalog =
+        errs.count == 0 && catalog_parse((const struct source_text *)(const void *)texts->data,
+                                         texts->len, &cli->catalog, &errs);
+    cli_report_errs(cli, &errs);
+    err_list_done(&errs);
+    g_array_unref(texts);
+    return cli->has_catalog;
+}
+
+static bool apply_assignments(struct cli *cli, struct scenario *scenario, struct err_list *reterrs)
+{
     for (char **assignment = cli->assignments; assignment && *assignment; assignment++) {
         struct err err = {0};
 
         if (params_override(&scenario->params, *assignment, &scenario->arena, &err))
             continue;
         err.pos = (struct src_pos){"--set", 0, 0};
-        log_err(&err);
+        err_list_take(reterrs, &err);
+    }
+    return reterrs->count == 0;
+}
+
+static bool parse_scenario(struct cli *cli, const struct source_text *text, struct scenario *ret)
+{
+    struct err_list errs;
+    bool ok;
+
+    err_list_init(&errs);
+    ok = scenario_parse(text, &cli->catalog, ret, &errs);
+    if (ok && !apply_assignments(cli, ret, &errs)) {
+        scenario_done(ret);
         ok = false;
     }
+    cli_report_errs(cli, &errs);
+    err_list_done(&errs);
     return ok;
 }
 
@@ -268,27 +312,18 @@ bool cli_load_scenario(struct cli *cli, const char *path, struct scenario *ret)
 {
     struct source_text text;
     struct err err = {0};
-    struct err_list errs;
-    bool ok;
 
     if (!file_read(path, &cli->arena, &text, &err)) {
-        log_err(&err);
+        cli_report_err(cli, &err);
         return false;
     }
     if (!cli->has_catalog && !cli_load_catalog(cli))
         return false;
-    err_list_init(&errs);
-    ok = scenario_parse(&text, &cli->catalog, ret, &errs);
-    log_err_list(&errs);
-    err_list_done(&errs);
-    if (!ok)
+    if (!parse_scenario(cli, &text, ret))
         return false;
     if (cli->has_seed)
         ret->seed = cli->seed;
-    if (apply_assignments(cli, ret))
-        return true;
-    scenario_done(ret);
-    return false;
+    return true;
 }
 
 void cli_print(const char *text)

@@ -10,6 +10,8 @@
 #include <glib.h>
 
 #include "sim/base/arena.h"
+#include "sim/base/err.h"
+#include "sim/cli/command.h" // IWYU pragma: export
 #include "sim/fabric/model.h"
 #include "sim/scenario/scenario.h"
 
@@ -54,6 +56,11 @@ bool cli_load_catalog(struct cli *cli);
 
 /* Reads and parses a scenario and applies --seed and --set. Reports its errors itself. */
 bool cli_load_scenario(struct cli *cli, const char *path, struct scenario *ret);
+
+/* Errors of a user's text: lines on stderr, and with --json the one object on stdout, in place of
+ * the result that there will not be. Does nothing without errors. */
+void cli_report_errs(struct cli *cli, const struct err_list *errs);
+void cli_report_err(struct cli *cli, const struct err *err);
 
 /* A file that travels inside the program, such as "models/aliases.csv"; false when there is none.
  */

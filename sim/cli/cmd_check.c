@@ -3,7 +3,6 @@
 
 #include "sim/base/text.h"
 #include "sim/cli/cli.h"
-#include "sim/cli/command.h"
 #include "sim/cli/log.h"
 #include "sim/cli/verdict.h"
 #include "sim/plan/check.h"

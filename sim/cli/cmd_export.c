@@ -10,7 +10,6 @@
 #include "sim/base/ids.h"
 #include "sim/base/text.h"
 #include "sim/cli/cli.h"
-#include "sim/cli/command.h"
 #include "sim/cli/log.h"
 #include "sim/fabric/cluster.h"
 #include "sim/plan/check.h"
@@ -124,7 +123,7 @@ static bool put_matrix(struct cli *cli, const struct export_options *options,
     if (!read_request(options, &request))
         return false;
     if (!export_matrix(cluster, &request, &cli->arena, &matrix, &err)) {
-        log_err(&err);
+        cli_report_err(cli, &err);
         return false;
     }
     if (options->hostfile)
@@ -145,7 +144,7 @@ static bool put_form(struct cli *cli, const struct export_options *options,
     else if (!options->tcp_hostfile)
         return put_matrix(cli, options, &scenario->cluster, ret);
     else if (!export_tcp_ring_json(&scenario->cluster, &cli->arena, ret, &err))
-        log_err(&err);
+        cli_report_err(cli, &err);
     return err.code == ERR_NONE;
 }
 

@@ -7,7 +7,6 @@
 #include "sim/base/err.h"
 #include "sim/base/text.h"
 #include "sim/cli/cli.h"
-#include "sim/cli/command.h"
 #include "sim/cli/file_io.h"
 #include "sim/cli/log.h"
 #include "sim/report/export_mlx.h"
@@ -69,14 +68,14 @@ static int import_mlx(struct cli *cli, const struct mlx_options *options)
     bool ok;
 
     if (!file_read(options->file, &cli->arena, &text, &err)) {
-        log_err(&err);
+        cli_report_err(cli, &err);
         return EXIT_INPUT;
     }
     if (!cli_load_catalog(cli))
         return EXIT_INPUT;
     err_list_init(&errs);
     ok = import_mlx_parse(&text, &request, &cli->arena, &scenario, &errs);
-    log_err_list(&errs);
+    cli_report_errs(cli, &errs);
     err_list_done(&errs);
     return ok ? deliver(cli, scenario) : EXIT_INPUT;
 }

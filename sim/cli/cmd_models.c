@@ -9,7 +9,6 @@
 #include "sim/base/text.h"
 #include "sim/base/units.h"
 #include "sim/cli/cli.h"
-#include "sim/cli/command.h"
 #include "sim/cli/log.h"
 #include "sim/fabric/cluster.h"
 #include "sim/fabric/model.h"

@@ -23,7 +23,6 @@
 #include "sim/base/err.h"
 #include "sim/base/text.h"
 #include "sim/cli/cli.h"
-#include "sim/cli/command.h"
 #include "sim/cli/embedded.h"
 #include "sim/cli/file_io.h"
 #include "sim/cli/log.h"
@@ -110,7 +109,7 @@ static int make_tables(const struct plot *plot)
 
     if (!file_read(plot->result, &plot->cli->arena, &text, &err) ||
         !result_read(text.name, text.bytes, text.length, &root, &err)) {
-        log_err(&err);
+        cli_report_err(plot->cli, &err);
         log_error("plot: 'tbmesh sim' writes such a result");
         return EXIT_INPUT;
     }

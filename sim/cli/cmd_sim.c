@@ -19,7 +19,6 @@
 #include "sim/base/err.h"
 #include "sim/base/text.h"
 #include "sim/cli/cli.h"
-#include "sim/cli/command.h"
 #include "sim/cli/file_io.h"
 #include "sim/cli/log.h"
 #include "sim/cli/progress.h"
@@ -85,20 +84,17 @@ static bool simulate(struct sim_call *call)
         .unmatched = scenario->unmatched,
         .use_bins = USE_BINS,
     };
-    struct progress progress;
+    struct progress *progress = progress_new("simulating");
+    const struct sim_watch watch = {
+        .ctx = progress, .progress = progress_show, .stop = stop_watch()};
     struct err err = {0};
     bool ok;
 
-    progress_init(&progress, "simulating");
-
-    const struct sim_watch watch = {
-        .ctx = &progress, .progress = progress_show, .stop = stop_watch()};
-
     ok = sim_run(&input, &watch, &call->result, &err);
-    progress_done(&progress);
+    progress_free(progress);
     if (ok)
         return true;
-    log_err(&err);
+    cli_report_err(call->cli, &err);
     if (!call->check.is_feasible)
         log_error("sim: 'tbmesh check %s' says what is wrong with the cabling and how to mend it",
                   scenario->file);

@@ -15,7 +15,6 @@
 
 #include "sim/base/arena.h"
 #include "sim/cli/cli.h"
-#include "sim/cli/command.h"
 #include "sim/cli/log.h"
 #include "sim/scenario/suggest.h"
 

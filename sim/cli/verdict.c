@@ -5,7 +5,6 @@
 
 #include "sim/base/arena.h"
 #include "sim/base/err.h"
-#include "sim/cli/command.h"
 #include "sim/scenario/expect.h"
 
 void verdict_check(const struct scenario *scenario, struct check_result *ret)

@@ -46,6 +46,15 @@ object export '.text | fromjson | length == 2' "$tbmesh" export --json --matrix 
 "$tbmesh" export --matrix good.yaml -o matrix.json
 object import '.text | test("mac-mini-m4-pro")' \
     "$tbmesh" import --json --mlx matrix.json --model mac-mini-m4-pro
+# In place of a result there are the errors, with their places.
+sed 's|64 GiB|64 Gb/s|; s|^rdma:|rmda:|' good.yaml >bad.yaml
+for command in check sim "export --dot"; do
+    # shellcheck disable=SC2086 # the command may have an option
+    run "errors" 2 "$tbmesh" $command --json bad.yaml
+    [ "$(jq -s 'length == 1 and (.[0].errors | length == 2 and .[0].file == "bad.yaml"
+        and .[0].line == 6 and .[0].col > 1 and (.[0].message | test("64 Gb/s")))' stdout)" = true ] ||
+        fail "errors: $command: not an object with both errors"
+done
 if command -v gnuplot >/dev/null; then
     object plot '.files | length > 1' "$tbmesh" plot --json result
 fi
