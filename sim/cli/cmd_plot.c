@@ -5,8 +5,8 @@
  * A figure is plots/NAME.gp, embedded in the program. gnuplot runs in a private temporary folder
  * that holds results.tsv, links.tsv (made from the JSON, as `sim` makes them) and all of plots/
  * under their plain names, and leaves NAME.svg and NAME.png there; so no path of the user is ever
- * part of a gnuplot command. common.gp is loaded by the others and is no figure. The pictures are
- * then written to their place as every set of files is: all or none.
+ * part of a gnuplot command. What loads common.gp is a figure; other scripts are parts of figures.
+ * The pictures are then written to their place as every set of files is: all or none.
  *
  * A figure that has nothing to draw, such as the use of links when no link was used, may leave no
  * file behind; then it is skipped, and the list of written files says what there is.
@@ -63,10 +63,10 @@ struct plot {
     size_t count;
 };
 
-static bool is_figure(const char *name)
+static bool is_figure(const struct embedded_file *file)
 {
-    return g_str_has_prefix(name, "plots/") && g_str_has_suffix(name, ".gp") &&
-           strcmp(name, "plots/common.gp") != 0;
+    return g_str_has_prefix(file->name, "plots/") && g_str_has_suffix(file->name, ".gp") &&
+           g_strstr_len((const char *)file->bytes, (gssize)file->length, "load 'common.gp'");
 }
 
 /* Returns an exit_code. */
@@ -192,7 +192,7 @@ static int draw_all(struct plot *plot)
     for (const struct embedded_file *file = embedded_files; file->name; file++) {
         const char *script = file->name + strlen("plots/");
 
-        if (exit_code != EXIT_FINE || !is_figure(file->name))
+        if (exit_code != EXIT_FINE || !is_figure(file))
             continue;
         exit_code = run_gnuplot(plot, script);
         if (exit_code == EXIT_FINE)
