@@ -186,7 +186,8 @@ struct run_result {
     const struct run_item *item; /* borrowed */
     bytecount size;
     uint32_t nodes;
-    uint32_t samples; /* repetitions that finished */
+    uint32_t samples;     /* repetitions that finished */
+    simtime began, ended; /* of all repetitions, on the run's time line */
     simspan latency_min, latency_median, latency_p99, latency_mean, latency_max;
     bitrate algbw;       /* size over the median; receiver's view for streams */
     bitrate busbw;       /* algbw times the customary factor of the operation */

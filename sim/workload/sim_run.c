@@ -461,12 +461,14 @@ static bool run_row(struct runner *r, const struct run_item *item, const struct 
         (struct run_result){.item = item,
                             .size = size,
                             .nodes = (uint32_t)item->node_count,
+                            .began = r->next_start,
                             .limit = "",
                             .bound = closed_bound(item, size, r->input->cluster, r->input->params)};
     if (r->plan.note)
         row->note = arena_format(&r->result->arena, "%s", r->plan.note);
     r->x.verify = item->is_verified ? verify_new(&r->plan) : NULL;
     is_going = run_samples(r, row, samples);
+    row->ended = r->next_start;
     verify_free(r->x.verify);
     summarize(r, row, samples);
     free(samples);
