@@ -49,6 +49,8 @@ static void add_row(JsonBuilder *builder, const struct run_result *row, const ch
     json_add_int(builder, "nodes", row->nodes);
     json_add_int(builder, "size_bytes", (int64_t)row->size.bytes);
     json_add_int(builder, "samples", row->samples);
+    json_add_int(builder, "began_ps", row->began.ps);
+    json_add_int(builder, "ended_ps", row->ended.ps);
     add_latency(builder, row);
     json_add_int(builder, "algbw_bps", (int64_t)row->algbw.bps);
     json_add_int(builder, "busbw_bps", (int64_t)row->busbw.bps);
@@ -56,6 +58,7 @@ static void add_row(JsonBuilder *builder, const struct run_result *row, const ch
     json_add_int(builder, "bound_ps", row->bound.ps);
     add_shares(builder, &row->shares);
     json_add_text(builder, "limit", row->limit ? row->limit : "");
+    json_add_text(builder, "note", row->note);
     json_add_int(builder, "messages", (int64_t)row->messages);
     json_add_bool(builder, "deadlock", row->is_deadlock);
     json_add_text(builder, "deadlock_text", row->deadlock_text);

@@ -25,22 +25,12 @@ struct member {
 };
 
 static const struct member row_members[] = {
-    {"series", MEMBER_TEXT},
-    {"workload", MEMBER_TEXT},
-    {"op", MEMBER_TEXT},
-    {"library", MEMBER_TEXT},
-    {"dtype", MEMBER_TEXT},
-    {"handoff", MEMBER_TEXT},
-    {"limit", MEMBER_TEXT},
-    {"nodes", MEMBER_COUNT},
-    {"size_bytes", MEMBER_COUNT},
-    {"samples", MEMBER_COUNT},
-    {"algbw_bps", MEMBER_COUNT},
-    {"busbw_bps", MEMBER_COUNT},
-    {"sender_rate_bps", MEMBER_COUNT},
-    {"bound_ps", MEMBER_COUNT},
-    {"messages", MEMBER_COUNT},
-    {"deadlock", MEMBER_BOOL},
+    {"series", MEMBER_TEXT},     {"workload", MEMBER_TEXT},   {"op", MEMBER_TEXT},
+    {"library", MEMBER_TEXT},    {"dtype", MEMBER_TEXT},      {"handoff", MEMBER_TEXT},
+    {"limit", MEMBER_TEXT},      {"nodes", MEMBER_COUNT},     {"size_bytes", MEMBER_COUNT},
+    {"samples", MEMBER_COUNT},   {"began_ps", MEMBER_COUNT},  {"ended_ps", MEMBER_COUNT},
+    {"algbw_bps", MEMBER_COUNT}, {"busbw_bps", MEMBER_COUNT}, {"sender_rate_bps", MEMBER_COUNT},
+    {"bound_ps", MEMBER_COUNT},  {"messages", MEMBER_COUNT},  {"deadlock", MEMBER_BOOL},
 };
 
 static const struct member latency_members[] = {

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "sim/report/text_sim.h"
 
+#include <string.h>
+
 #include "sim/report/human.h"
 #include "sim/report/series.h"
 #include "sim/report/table.h"
@@ -90,7 +92,8 @@ static bool is_jaccl(const struct run_item *item)
     return item->library == LIBRARY_JACCL_MESH || item->library == LIBRARY_JACCL_RING;
 }
 
-static void print_heading(const struct run_item *item, struct text *ret)
+/* The series' name is shown where it says more than the library's: figures and tables have it. */
+static void print_heading(const struct run_item *item, const char *name, struct text *ret)
 {
     text_add(ret, "\n%s, %s", run_op_name(item->op), run_library_name(item->library));
     if (is_jaccl(item))
@@ -99,7 +102,17 @@ static void print_heading(const struct run_item *item, struct text *ret)
     text_add_count(ret, item->repeat, "repetition");
     if (item->handoff != HANDOFF_NONE)
         text_add(ret, ", handoff %s", handoff_name(item->handoff));
+    if (strcmp(name, run_library_name(item->library)) != 0)
+        text_add(ret, "; series %s", name);
     text_add(ret, "\n");
+}
+
+static void print_note(const struct run_result *row, struct text *ret)
+{
+    char size[HUMAN_TEXT_MAX];
+
+    human_size(size, row->size);
+    text_add(ret, "  at %s: %s\n", size, row->note);
 }
 
 /* The block of one entry of `run:`; nothing when it has no row, as after Ctrl-C. */
@@ -116,12 +129,13 @@ static void print_item(const struct sim_report *report, const struct run_item *i
     }
     if (table.cell_count == 0)
         return;
-    print_heading(item, ret);
-    text_add(ret, "series: %s\n", name);
+    print_heading(item, name, ret);
     table_print(&table, 2, ret);
     for (size_t i = 0; i < result->row_count; i++) {
         const struct run_result *row = &result->rows[i];
 
+        if (row->item == item && row->note)
+            print_note(row, ret);
         if (row->item == item && row->deadlock_text) {
             text_add(ret, "  deadlock at %llu B:\n", (unsigned long long)row->size.bytes);
             table_print_wrapped(row->deadlock_text, 4, TEXT_WIDTH, ret);

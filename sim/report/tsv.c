@@ -19,6 +19,7 @@ enum column_kind {
     COLUMN_LATENCY, /* a member of latency_ps */
     COLUMN_SHARE,   /* a member of shares_ps, in percent of all */
     COLUMN_OVER,    /* how far the median lies above the bound, in percent of it */
+    COLUMN_ALLOWED, /* the bus bandwidth that the bound would allow */
 };
 
 struct tsv_column {
@@ -37,6 +38,8 @@ static const struct tsv_column result_columns[] = {
     {"nodes", COLUMN_COUNT, "nodes"},
     {"size_bytes", COLUMN_COUNT, "size_bytes"},
     {"samples", COLUMN_COUNT, "samples"},
+    {"began_ps", COLUMN_COUNT, "began_ps"},
+    {"ended_ps", COLUMN_COUNT, "ended_ps"},
     {"latency_min_ps", COLUMN_LATENCY, "min"},
     {"latency_median_ps", COLUMN_LATENCY, "median"},
     {"latency_p99_ps", COLUMN_LATENCY, "p99"},
@@ -46,6 +49,7 @@ static const struct tsv_column result_columns[] = {
     {"busbw_bps", COLUMN_COUNT, "busbw_bps"},
     {"sender_rate_bps", COLUMN_COUNT, "sender_rate_bps"},
     {"bound_ps", COLUMN_COUNT, "bound_ps"},
+    {"bound_busbw_bps", COLUMN_ALLOWED, NULL},
     {"over_bound_pct", COLUMN_OVER, NULL},
     {"share_wire_pct", COLUMN_SHARE, "wire"},
     {"share_copy_pct", COLUMN_SHARE, "copy"},
@@ -92,6 +96,17 @@ static void print_over(JsonObject *row, struct text *ret)
     text_add(ret, "%s", percent);
 }
 
+static void print_allowed(JsonObject *row, struct text *ret)
+{
+    JsonObject *latency = json_object_get_object_member(row, "latency_ps");
+    uint64_t median = (uint64_t)json_object_get_int_member(latency, "median");
+    uint64_t busbw = (uint64_t)json_object_get_int_member(row, "busbw_bps");
+    uint64_t bound = (uint64_t)json_object_get_int_member(row, "bound_ps");
+    u128 allowed = bound > 0 ? (u128)busbw * median / bound : 0;
+
+    text_add(ret, "%llu", (unsigned long long)(allowed > UINT64_MAX ? UINT64_MAX : allowed));
+}
+
 static void print_column(JsonObject *row, const struct tsv_column *column, struct text *ret)
 {
     switch (column->kind) {
@@ -115,24 +130,29 @@ static void print_column(JsonObject *row, const struct tsv_column *column, struc
     case COLUMN_OVER:
         print_over(row, ret);
         break;
+    case COLUMN_ALLOWED:
+        print_allowed(row, ret);
+        break;
     }
 }
 
 void tsv_print_results(JsonNode *root, struct text *ret)
 {
-    JsonArray *rows = json_object_get_array_member(json_node_get_object(root), "results");
+    JsonObject *object = json_node_get_object(root);
+    JsonArray *rows = json_object_get_array_member(object, "results");
+    const char *partial = json_object_get_boolean_member(object, "partial") ? "true" : "false";
 
     for (size_t i = 0; i < RESULT_COLUMNS; i++)
-        text_add(ret, "%s%s", i > 0 ? "\t" : "", result_columns[i].title);
-    text_add(ret, "\n");
+        text_add(ret, "%s\t", result_columns[i].title);
+    text_add(ret, "partial\n");
     for (guint r = 0; r < json_array_get_length(rows); r++) {
         JsonObject *row = json_array_get_object_element(rows, r);
 
         for (size_t i = 0; i < RESULT_COLUMNS; i++) {
-            text_add(ret, "%s", i > 0 ? "\t" : "");
             print_column(row, &result_columns[i], ret);
+            text_add(ret, "\t");
         }
-        text_add(ret, "\n");
+        text_add(ret, "%s\n", partial);
     }
 }
 
