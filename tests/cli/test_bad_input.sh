@@ -1,6 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
 # Whatever is wrong with a file: exit code 2, a message with its line and column, nothing written.
+# shellcheck source=tests/cli/lib.sh
 . "$(dirname "$0")/lib.sh"
 
 write_pair good.yaml
@@ -62,9 +63,12 @@ mkfifo pipe
 head -c 200 good.yaml >truncated.yaml
 head -c 3000 "$tbmesh" >binary.yaml
 printf 'name: \033[31mred\n' >escape.yaml
-LC_ALL=C awk 'BEGIN { s = 1; for (i = 0; i < 10485760 / 64; i++) { line = ""
+# Letters and signs without an end of sense: 64 KiB of them, 160 times.
+LC_ALL=C awk 'BEGIN { s = 1; for (i = 0; i < 1024; i++) { line = ""
     for (k = 0; k < 63; k++) { s = (s * 69069 + 1) % 4294967296; line = line sprintf("%c", 33 + int(s / 65536) % 94) }
-    print line } }' >noise.yaml
+    print line } }' >piece
+for _ in 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16; do cat piece; done >sixteen
+for _ in 1 2 3 4 5 6 7 8 9 10; do cat sixteen; done >noise.yaml
 dd if=/dev/zero of=zeros.yaml bs=1024 count=10240 2>/dev/null
 dd if=/dev/zero of=huge.yaml bs=1024 count=0 seek=20480 2>/dev/null
 refused "no such file" nowhere.yaml '^nowhere\.yaml: No such file'
@@ -100,7 +104,7 @@ fi
 
 # The command line itself.
 run "no command" 2 "$tbmesh"
-run "unknown command" 2 "$tbmesh" chekc
+run "unknown command" 2 "$tbmesh" xcheck
 says "unknown command" stderr "did you mean 'check'"
 run "unknown option" 2 "$tbmesh" check --jsno good.yaml
 says "unknown option" stderr "did you mean '--json'"

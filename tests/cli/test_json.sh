@@ -1,6 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
 # --json prints one object, and nothing but it, for every command.
+# shellcheck source=tests/cli/lib.sh
 . "$(dirname "$0")/lib.sh"
 command -v jq >/dev/null || { echo "skipped: jq is not installed"; exit 77; }
 

@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # Ctrl-C: the run ends, what there is is printed and written, and everything says that it is
 # partial. The progress line is for terminals only.
+# shellcheck source=tests/cli/lib.sh
 . "$(dirname "$0")/lib.sh"
 
 write_pair long.yaml
@@ -18,6 +19,7 @@ until_true() {
 }
 
 # The simulation has begun once the program catches SIGINT (bit 2 of the mask).
+# shellcheck disable=SC2317 # until_true calls it
 catches_interrupt() {
     [ "$(cat "/proc/$pid/comm" 2>/dev/null)" = tbmesh ] || return 1
     mask=$(sed -n 's/^SigCgt:.*\(..\)$/\1/p' "/proc/$pid/status" 2>/dev/null) || return 1
@@ -50,12 +52,11 @@ says "json" stdout '"partial": *true'
 # On a terminal: a line that is drawn after a second and taken away at the end.
 if command -v script >/dev/null; then
     : >typescript
-    env --default-signal=INT script -qefc "exec '$tbmesh' sim long.yaml -o result" typescript \
+    env --default-signal=INT script -qefc "echo \$\$ >pid; exec '$tbmesh' sim long.yaml -o result" typescript \
         >/dev/null 2>&1 </dev/null &
     holder=$!
     until_true grep -q 'simulating: .* s' typescript || fail "terminal: no progress line"
-    pid=$(pgrep -P "$holder" | head -n 1)
-    kill -s INT "$pid"
+    kill -s INT "$(cat pid)"
     wait "$holder" || true
     says "terminal" typescript 'PARTIAL'
 else
