@@ -189,6 +189,32 @@ Test(evq, an_event_of_the_past_comes_next)
     }
 }
 
+Test(evq, an_event_of_the_past_does_not_turn_the_wheel_back)
+{
+    for (size_t k = 0; k < KINDS; k++) {
+        struct evq *evq = queue_new(kinds[k].kind, 8);
+        struct evq_event event;
+
+        /* The wheel begins with 64 buckets of a picosecond: 163 is the last in reach from 100, but
+         * not from 40, where its bucket would come before the one of 101. */
+        cr_assert(evq_push(evq, (simtime){100}, 0, 0));
+        cr_assert(evq_pop(evq, &event));
+        cr_assert(evq_push(evq, (simtime){163}, 0, 0));
+        cr_assert(evq_push(evq, (simtime){100}, 0, 0));
+        cr_assert(evq_push(evq, (simtime){40}, 0, 0));
+        cr_assert(evq_pop(evq, &event));
+        cr_expect_eq(event.at.ps, 40, "%s", kinds[k].name);
+        cr_assert(evq_push(evq, (simtime){101}, 0, 0));
+        for (size_t i = 0; i < 3; i++) {
+            static const int64_t expected[] = {100, 101, 163};
+
+            cr_assert(evq_pop(evq, &event));
+            cr_expect_eq(event.at.ps, expected[i], "%s, event %zu", kinds[k].name, i);
+        }
+        queue_free(evq);
+    }
+}
+
 Test(evq, the_last_instant_is_an_instant_like_others)
 {
     for (size_t k = 0; k < KINDS; k++) {
@@ -340,6 +366,47 @@ Test(evq, stays_in_order_while_it_grows_and_shrinks)
                       spread_names[spreads[s]]);
         queue_free(evq);
     }
+}
+
+/* Pops and pushes `count` times on both; false when they differ. */
+static bool hold_both(struct evq *const both[KINDS], uint32_t count, enum spread spread)
+{
+    struct draws draws = {.seed = count};
+    struct evq_event a;
+    struct evq_event b;
+
+    for (uint32_t i = 0; i < count; i++) {
+        if (!evq_pop(both[0], &a) || !evq_pop(both[1], &b) || !events_equal(&a, &b))
+            return false;
+        a.at = draw_time(&draws, spread, a.at);
+        for (size_t k = 0; k < KINDS; k++)
+            evq_push(both[k], a.at, a.kind, a.arg);
+    }
+    return true;
+}
+
+Test(evq, stays_in_order_when_the_spread_changes)
+{
+    /* Long enough for the calendar to narrow its buckets and to widen them again. */
+    static const struct {
+        enum spread spread;
+        uint32_t count;
+    } phases[] = {
+        {SPREAD_CLUSTERS, 20000}, {SPREAD_UNIFORM, 40000}, {SPREAD_BIMODAL, 20000},
+        {SPREAD_CLUSTERS, 20000}, {SPREAD_TIES, 20000},    {SPREAD_EXPONENTIAL, 20000},
+    };
+    struct evq *both[KINDS];
+
+    for (size_t k = 0; k < KINDS; k++) {
+        both[k] = queue_new(kinds[k].kind, 1000);
+        for (uint32_t i = 0; i < 1000; i++)
+            evq_push(both[k], (simtime){i % 10}, 0, i);
+    }
+    for (size_t p = 0; p < sizeof phases / sizeof phases[0]; p++)
+        cr_expect(hold_both(both, phases[p].count, phases[p].spread), "phase %zu, %s", p,
+                  spread_names[phases[p].spread]);
+    for (size_t k = 0; k < KINDS; k++)
+        queue_free(both[k]);
 }
 
 Test(evq, goes_on_at_another_address_in_the_middle_of_a_run)
