@@ -201,17 +201,54 @@ static uint64_t stream_wire_bytes(const struct phase *phase, const struct stream
     return sum;
 }
 
-/* Lanes of one phase that share a direction of a cable: a ring of two ranks going both ways. */
-static uint64_t count_sharing(const struct plan *plan, const struct phase *phase)
-{
-    const struct layout *l = plan->layout;
-    uint64_t sends = 0;
+/* What one cable carries away from rank 0 in a phase. */
+struct load {
+    uint32_t cable;
+    uint64_t bytes;
+};
 
-    if (l->shape != LAYOUT_RING || l->ranks != 2)
-        return 1;
-    for (uint32_t i = 0; i < phase->stream_count; i++)
-        sends += phase->streams[i].is_send;
-    return sends > l->wires && l->threads == 1 ? 2 : sends > 1 && l->threads > 1 ? 2 : 1;
+static void add_load(struct load *loads, uint32_t *count, uint32_t cable, uint64_t bytes)
+{
+    uint32_t i = 0;
+
+    while (i < *count && loads[i].cable != cable)
+        i++;
+    if (i == *count)
+        loads[(*count)++] = (struct load){cable, 0};
+    loads[i].bytes += bytes;
+}
+
+/*
+ * Bytes on the busiest cable of rank 0 in its phases of that index, all its threads together: a
+ * ring of two ranks sends both ways over one cable, and so does one whose machines hang on a
+ * switch. Returns: false when there is no such phase. Leaves the first thread's phase in *phase.
+ */
+static bool busiest_load(const struct bound *b, uint32_t index, struct phase *phase,
+                         struct load *loads, uint64_t *ret)
+{
+    const struct plan *plan = b->plan;
+    uint32_t count = 0;
+    bool is_any = false;
+
+    *ret = 0;
+    for (uint32_t thread = plan->layout->threads; thread-- > 0;) {
+        bool is_there = plan->phase(plan, 0, thread, index, phase);
+
+        for (uint32_t i = 0; is_there && i < phase->stream_count; i++) {
+            const struct stream *s = &phase->streams[i];
+            uint64_t bytes = stream_wire_bytes(phase, s);
+
+            if (s->is_send)
+                add_load(loads, &count,
+                         layout_lane(plan->layout, thread, s->lane)->path.cables[0].ix, bytes);
+            else if (bytes > *ret)
+                *ret = bytes;
+        }
+        is_any = is_there;
+    }
+    for (uint32_t i = 0; i < count; i++)
+        *ret = loads[i].bytes > *ret ? loads[i].bytes : *ret;
+    return is_any;
 }
 
 /* Longest way through a binomial tree of n ranks: the most bits set in a number below n. */
@@ -264,24 +301,17 @@ static simspan gated_span(const struct bound *b, const struct phase *phase, uint
 }
 
 /* Sum over the phases of rank 0, which takes part in every one of them. */
-static simspan phases_span(const struct bound *b, struct phase *phase)
+static simspan phases_span(const struct bound *b, struct phase *phase, struct load *loads)
 {
     const struct plan *plan = b->plan;
     bool is_all = plan->layout->shape == LAYOUT_RING || plan->layout->shape == LAYOUT_MESH;
     bitrate rate = is_all ? b->slowest : b->fastest;
     simspan sum = {0};
+    uint64_t wire = 0;
 
-    for (uint32_t index = 0; plan->phase(plan, 0, 0, index, phase); index++) {
-        uint64_t wire = 0;
-
-        for (uint32_t i = 0; i < phase->stream_count; i++) {
-            uint64_t bytes = stream_wire_bytes(phase, &phase->streams[i]);
-
-            wire = bytes > wire ? bytes : wire;
-        }
+    for (uint32_t index = 0; busiest_load(b, index, phase, loads, &wire); index++) {
         if (phase->stream_count == 0)
             continue;
-        wire *= count_sharing(plan, phase);
         if (phase->is_gated)
             sum = simspan_add(sum, gated_span(b, phase, wire));
         else
@@ -338,6 +368,9 @@ static simspan plan_bound(struct bound *b, bytecount size, struct arena *arena)
 {
     struct phase phase = {.streams =
                               arena_alloc_array(arena, b->plan->stream_max, sizeof *phase.streams)};
+    const struct layout *l = b->plan->layout;
+    struct load *loads =
+        arena_alloc_array(arena, (size_t)l->threads * b->plan->stream_max, sizeof *loads);
     simspan span;
 
     measure_lanes(b);
@@ -347,7 +380,7 @@ static simspan plan_bound(struct bound *b, bytecount size, struct arena *arena)
             span = simspan_mul(span, 2);
         return span;
     }
-    span = phases_span(b, &phase);
+    span = phases_span(b, &phase, loads);
     if (b->plan->layout->kind == FABRIC_QP_IP)
         span = span_max(span, stack_span(b));
     if (b->plan->item->has_storage)

@@ -25,7 +25,13 @@
 #include <stddef.h>
 #include <stdlib.h>
 
-#define WAKE_KIND FABRIC_KIND_USER
+/* Events of the exchange's own, counted from x->kind. */
+enum own_event {
+    OWN_WAKE,  /* worker: its clock has come, the inbox is not empty */
+    OWN_RETRY, /* worker: a queue had no room for a post */
+    OWN_ACK,   /* owner of a lane: a segment was acknowledged */
+    OWN_COUNT
+};
 
 static void *alloc_zeroed(size_t count, size_t size)
 {
@@ -85,20 +91,23 @@ static void init_worker(struct worker *w, const struct layout *layout, uint32_t 
     w->flows = alloc_zeroed(stream_max, sizeof *w->flows);
     w->lane_flow = alloc_zeroed(2 * (size_t)layout->lanes, sizeof *w->lane_flow);
     w->early = alloc_zeroed(layout->lanes, sizeof *w->early);
+    w->in_flight = alloc_zeroed(layout->lanes, sizeof *w->in_flight);
     w->inbox_capacity = 64;
     w->inbox = alloc_zeroed(w->inbox_capacity, sizeof *w->inbox);
 }
 
-void exchange_init(struct exchange *x, struct fabric *fabric, const struct cluster *cluster,
-                   const struct param_set *params, const struct layout *layout, uint32_t stream_max)
+uint32_t exchange_event_max(const struct layout *layout, uint32_t depth_max)
 {
-    *x = (struct exchange){.fabric = fabric, .cluster = cluster, .params = params};
-    x->is_eager = layout->threads == 1;
-    x->worker_count = layout->ranks * layout->threads;
-    x->workers = alloc_zeroed(x->worker_count, sizeof *x->workers);
+    uint32_t acks = layout->kind == FABRIC_QP_IP ? layout->lane_ends * depth_max : 0;
+
+    return 2 * layout->ranks * layout->threads + acks;
+}
+
+static void init_ranks(struct exchange *x, const struct layout *layout)
+{
     x->ranks = alloc_zeroed(layout->ranks, sizeof *x->ranks);
     for (uint32_t i = 0; i < layout->ranks; i++) {
-        const struct chip_model *chip = cluster->hosts[layout->hosts[i].ix].model->chip;
+        const struct chip_model *chip = x->cluster->hosts[layout->hosts[i].ix].model->chip;
 
         x->ranks[i].host = layout->hosts[i];
         if (chip) {
@@ -106,13 +115,29 @@ void exchange_init(struct exchange *x, struct fabric *fabric, const struct clust
             x->ranks[i].reduce = chip->thread_reduce;
         }
     }
+}
+
+void exchange_init(struct exchange *x, struct fabric *fabric, const struct exchange_config *config)
+{
+    const struct layout *layout = config->layout;
+    const struct param_set *params = config->params;
+
+    *x = (struct exchange){.fabric = fabric, .cluster = config->cluster, .params = params};
+    x->is_eager = layout->threads == 1 && !config->has_inboxes;
+    x->is_ip = layout->kind == FABRIC_QP_IP;
+    x->kind = FABRIC_KIND_USER + config->item * OWN_COUNT;
+    x->worker_count = layout->ranks * layout->threads;
+    x->workers = alloc_zeroed(x->worker_count, sizeof *x->workers);
+    init_ranks(x, layout);
     for (uint32_t i = 0; i < x->worker_count; i++) {
         x->workers[i].rank = i / layout->threads;
         x->workers[i].thread = i % layout->threads;
-        init_worker(&x->workers[i], layout, stream_max);
+        init_worker(&x->workers[i], layout, config->stream_max);
     }
     map_owners(x, layout);
-    if (layout->kind == FABRIC_QP_RDMA) {
+    if (x->is_ip) {
+        x->ack = param_span(params, PARAM_IP_LATENCY);
+    } else {
         x->post_send = param_span(params, PARAM_RDMA_POST_SEND);
         x->post_recv = param_span(params, PARAM_RDMA_POST_RECV);
         x->poll = param_span(params, PARAM_RDMA_POLL);
@@ -126,6 +151,7 @@ void exchange_done(struct exchange *x)
         free(x->workers[i].flows);
         free(x->workers[i].lane_flow);
         free(x->workers[i].early);
+        free(x->workers[i].in_flight);
         free(x->workers[i].inbox);
     }
     free(x->workers);
@@ -217,27 +243,43 @@ static void stage(struct exchange *x, struct worker *w, uint32_t f)
         work(x, w, SPENT_COPY, bytes, x->ranks[w->rank].copy);
 }
 
-static void post_send(struct exchange *x, struct worker *w, uint32_t f)
+/* Tries again when a message of this length may have left. */
+static void retry_later(struct exchange *x, struct worker *w, uint64_t length)
+{
+    simspan wire =
+        bitrate_send_span(param_rate(x->params, PARAM_RDMA_GOODPUT), (bytecount){length + 1});
+
+    if (w->is_retrying)
+        return;
+    w->is_retrying = true;
+    engine_push(fabric_engine(x->fabric), simtime_add(w->free_at, wire), x->kind + OWN_RETRY,
+                (uint32_t)(w - x->workers));
+}
+
+/* Posts a staged message; false when the queue has no room for it now. */
+static bool post_send(struct exchange *x, struct worker *w, uint32_t f)
 {
     const struct stream *s = &w->phase.streams[f];
     struct flow *flow = &w->flows[f];
     const struct lane *lane = layout_lane(x->plan->layout, (uint32_t)(w - x->workers), s->lane);
     uint64_t offset;
     uint64_t bytes = phase_message(&w->phase, s, flow->post.block, flow->post.k, &offset);
-    enum fabric_post result;
+    bytecount length = {wire_length(&w->phase, bytes)};
 
+    spend(w, SPENT_SOFTWARE, x->post_send);
+    if (fabric_post_send(x->fabric, lane->qp, w->free_at, 0, length) != FABRIC_POSTED) {
+        retry_later(x, w, length.bytes);
+        return false;
+    }
     if (x->verify) {
         struct verify_part part = {w->rank, offset, bytes};
 
         verify_send(x->verify, &part, w->phase.is_from_input, lane->peer, lane->peer_lane);
     }
-    spend(w, SPENT_SOFTWARE, x->post_send);
-    result = fabric_post_send(x->fabric, lane->qp, w->free_at, 0,
-                              (bytecount){wire_length(&w->phase, bytes)});
-    assert(result == FABRIC_POSTED);
-    (void)result;
+    w->in_flight[s->lane] += x->is_ip;
     x->messages++;
     advance(&flow->post, &w->phase, s);
+    return true;
 }
 
 /* Has everything come that the next message of a gated stream is made of? */
@@ -258,46 +300,62 @@ static bool is_gate_open(const struct worker *w, const struct stream *s, const s
     return true;
 }
 
-static bool can_send(const struct worker *w, uint32_t f, uint64_t limit)
+/* May the next message be staged? It needs a buffer, and what it is made of. A socket's buffers are
+ * taken until the other side acknowledges. */
+static bool can_stage(const struct exchange *x, const struct worker *w, uint32_t f, uint64_t limit)
 {
     const struct stream *s = &w->phase.streams[f];
     const struct flow *flow = &w->flows[f];
+    uint64_t taken = x->is_ip ? w->in_flight[s->lane] : flow->staged - flow->arrived;
 
-    if (flow->post.index >= flow->count || flow->post.index >= limit ||
-        flow->post.index - flow->arrived >= s->depth)
+    if (flow->staged >= flow->count || flow->staged >= limit || taken >= s->depth)
         return false;
     return !w->phase.is_gated || is_gate_open(w, s, &flow->post);
+}
+
+/* Posts what is staged and not yet posted on any lane; false when a queue was full. */
+static bool post_staged(struct exchange *x, struct worker *w)
+{
+    for (uint32_t f = 0; f < w->phase.stream_count; f++) {
+        if (w->phase.streams[f].is_send && w->flows[f].post.index < w->flows[f].staged &&
+            !post_send(x, w, f))
+            return false;
+    }
+    return true;
 }
 
 /* All sends of the phase go in step: a buffer is filled once and again when all have left. */
 static void pump_shared(struct exchange *x, struct worker *w, uint64_t limit)
 {
-    for (;;) {
+    while (post_staged(x, w)) {
         uint32_t first = ID_NONE;
 
-        for (uint32_t f = 0; f < w->phase.stream_count; f++) {
+        for (uint32_t f = w->phase.stream_count; f-- > 0;) {
             if (!w->phase.streams[f].is_send)
                 continue;
-            if (!can_send(w, f, limit))
+            if (!can_stage(x, w, f, limit))
                 return;
-            if (first == ID_NONE)
-                first = f;
+            first = f;
         }
         if (first == ID_NONE)
             return;
         stage(x, w, first);
-        for (uint32_t f = first; f < w->phase.stream_count; f++) {
-            if (w->phase.streams[f].is_send)
-                post_send(x, w, f);
-        }
+        for (uint32_t f = first; f < w->phase.stream_count; f++)
+            w->flows[f].staged += w->phase.streams[f].is_send;
     }
 }
 
 static void pump_one(struct exchange *x, struct worker *w, uint32_t f, uint64_t limit)
 {
-    while (can_send(w, f, limit)) {
-        stage(x, w, f);
-        post_send(x, w, f);
+    struct flow *flow = &w->flows[f];
+
+    while (flow->post.index < flow->staged || can_stage(x, w, f, limit)) {
+        if (flow->post.index == flow->staged) {
+            stage(x, w, f);
+            flow->staged++;
+        }
+        if (!post_send(x, w, f))
+            return;
     }
 }
 
@@ -372,7 +430,7 @@ static void take_ready(struct exchange *x, struct worker *w, uint32_t f)
     uint32_t guard = w->phase.is_guarded ? first_send(w) : f;
 
     while (flow->take.index < flow->arrived) {
-        if (w->phase.is_guarded && w->flows[guard].post.index <= flow->take.index)
+        if (w->phase.is_guarded && w->flows[guard].staged <= flow->take.index)
             return;
         take_one(x, w, f);
     }
@@ -556,7 +614,19 @@ static void wake_later(struct exchange *x, struct worker *w)
     if (w->is_waking)
         return;
     w->is_waking = true;
-    engine_push(fabric_engine(x->fabric), w->free_at, WAKE_KIND, (uint32_t)(w - x->workers));
+    engine_push(fabric_engine(x->fabric), w->free_at, x->kind + OWN_WAKE,
+                (uint32_t)(w - x->workers));
+}
+
+/* The receiver's stack tells the sender's, whatever the receiver's thread is doing. */
+static void acknowledge(struct exchange *x, const struct lane_owner *receiver)
+{
+    const struct lane *lane = layout_lane(x->plan->layout, receiver->worker, receiver->lane);
+    const struct lane *sender = layout_lane(x->plan->layout, lane->peer, lane->peer_lane);
+    struct engine *engine = fabric_engine(x->fabric);
+
+    engine_push(engine, simtime_add(engine_now(engine), x->ack), x->kind + OWN_ACK,
+                sender->qp.ix - x->first_qp);
 }
 
 void exchange_completed(void *ctx, const struct fabric_completion *completion)
@@ -573,6 +643,8 @@ void exchange_completed(void *ctx, const struct fabric_completion *completion)
         return;
     w = &x->workers[x->owners[ix].worker];
     e.lane = x->owners[ix].lane;
+    if (x->is_ip && e.is_recv)
+        acknowledge(x, &x->owners[ix]);
     if (x->outside && *x->outside)
         x->is_stopped = true;
     if (x->is_eager || (w->inbox_head == w->inbox_tail && w->free_at.ps <= e.at.ps)) {
@@ -583,14 +655,8 @@ void exchange_completed(void *ctx, const struct fabric_completion *completion)
     wake_later(x, w);
 }
 
-void exchange_user_event(void *ctx, uint32_t kind, uint32_t arg)
+static void on_wake(struct exchange *x, struct worker *w, simtime now)
 {
-    struct exchange *x = ctx;
-    struct worker *w = &x->workers[arg];
-    simtime now = engine_now(fabric_engine(x->fabric));
-
-    assert(kind == WAKE_KIND && arg < x->worker_count);
-    (void)kind;
     w->is_waking = false;
     while (w->inbox_head != w->inbox_tail && w->free_at.ps <= now.ps) {
         struct inbox_entry e = w->inbox[w->inbox_head++ % w->inbox_capacity];
@@ -599,6 +665,50 @@ void exchange_user_event(void *ctx, uint32_t kind, uint32_t arg)
     }
     if (w->inbox_head != w->inbox_tail)
         wake_later(x, w);
+}
+
+static void on_retry(struct exchange *x, struct worker *w, simtime now)
+{
+    w->is_retrying = false;
+    if (w->is_done)
+        return;
+    w->free_at = simtime_max(w->free_at, now);
+    pump(x, w, UINT64_MAX);
+}
+
+static void on_ack(struct exchange *x, const struct lane_owner *owner, simtime now)
+{
+    struct worker *w = &x->workers[owner->worker];
+    int32_t f = w->lane_flow[2 * owner->lane + 1];
+
+    w->in_flight[owner->lane]--;
+    if (w->is_done || f < 0 || w->flows[f].staged == w->flows[f].count)
+        return;
+    w->free_at = simtime_max(w->free_at, now);
+    pump(x, w, UINT64_MAX);
+}
+
+void exchange_user_event(void *ctx, uint32_t kind, uint32_t arg)
+{
+    struct exchange *x = ctx;
+    simtime now = engine_now(fabric_engine(x->fabric));
+
+    /* Acknowledgements and retries of an item that is over mean nothing any more. */
+    if (kind < x->kind || kind >= x->kind + OWN_COUNT)
+        return;
+    switch ((enum own_event)(kind - x->kind)) {
+    case OWN_WAKE:
+        on_wake(x, &x->workers[arg], now);
+        break;
+    case OWN_RETRY:
+        on_retry(x, &x->workers[arg], now);
+        break;
+    case OWN_ACK:
+        on_ack(x, &x->owners[arg], now);
+        break;
+    case OWN_COUNT:
+        break;
+    }
 }
 
 /* GPU and file work before and after, which every worker waits for. */

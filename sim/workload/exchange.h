@@ -34,6 +34,7 @@ struct flow {
     uint64_t count;   /* messages in all */
     uint64_t arrived; /* completions seen */
     uint64_t damaged; /* of these, damaged and not yet taken */
+    uint64_t staged;  /* sends: copied into their buffers */
     struct cursor post;
     struct cursor take; /* receives: reduced or copied so far */
 };
@@ -53,11 +54,13 @@ struct worker {
     uint32_t index; /* of the current phase */
     uint32_t open;  /* flows of the phase that are not complete */
     bool is_done;
-    bool is_waking; /* a wake-up is pending */
+    bool is_waking;   /* a wake-up is pending */
+    bool is_retrying; /* a post was refused; it is tried again */
     struct phase phase;
-    struct flow *flows; /* [stream_max] */
-    int32_t *lane_flow; /* [lanes][2]: flow that receives (0) and sends (1), or -1 */
-    uint64_t *early;    /* [lanes]: arrivals before their phase began (IP) */
+    struct flow *flows;  /* [stream_max] */
+    int32_t *lane_flow;  /* [lanes][2]: flow that receives (0) and sends (1), or -1 */
+    uint64_t *early;     /* [lanes]: arrivals before their phase began (IP) */
+    uint32_t *in_flight; /* [lanes]: segments that are not acknowledged (IP) */
     simspan spent[SPENT_COUNT];
     simtime sent_at;           /* last completion of a send */
     struct inbox_entry *inbox; /* owned; completions that came while busy */
@@ -90,8 +93,10 @@ struct exchange {
     struct lane_owner *owners; /* owned; by queue pair, counted from first_qp */
     uint32_t first_qp;
     uint32_t owner_count;
+    uint32_t kind; /* of its own events: the first of EXCHANGE_KINDS */
+    bool is_ip;
     struct verify *verify; /* NULL unless real bytes are carried */
-    simspan post_send, post_recv, poll;
+    simspan post_send, post_recv, poll, ack;
     simspan before, after; /* of every worker: GPU and files */
     simtime start;
     uint32_t running;  /* workers that are not done */
@@ -107,10 +112,19 @@ struct exchange {
 void exchange_connect(struct fabric *fabric, struct layout *layout,
                       enum fabric_send_completion completion);
 
-/* Prepares for items of one layout, whose plans have at most `stream_max` streams a phase. */
-void exchange_init(struct exchange *x, struct fabric *fabric, const struct cluster *cluster,
-                   const struct param_set *params, const struct layout *layout,
-                   uint32_t stream_max);
+/* What an exchange needs beside the fabric. All borrowed. */
+struct exchange_config {
+    const struct cluster *cluster;
+    const struct param_set *params;
+    const struct layout *layout;
+    uint32_t stream_max; /* of every plan that will run */
+    uint32_t item;       /* number of the item: late events of another one are told apart by it */
+    bool has_inboxes;    /* even where one thread alone runs on a machine; for tests */
+};
+
+void exchange_init(struct exchange *x, struct fabric *fabric, const struct exchange_config *config);
+/* Most events of its own that plans of this depth may have pending. */
+uint32_t exchange_event_max(const struct layout *layout, uint32_t depth_max);
 void exchange_done(struct exchange *x);
 
 /* Starts one repetition; no worker may be running. `when` is not before the engine's time. */

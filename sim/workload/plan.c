@@ -115,8 +115,7 @@ bool plan_make(const struct run_item *item, bytecount size, const struct layout 
     switch (item->library) {
     case LIBRARY_JACCL_MESH:
     case LIBRARY_JACCL_RING:
-        plan_make_jaccl(ret, cluster);
-        return true;
+        return plan_make_jaccl(ret, cluster, reterr);
     case LIBRARY_TCP_RING:
         plan_make_tcp_ring(ret);
         return true;

@@ -98,7 +98,7 @@ bool plan_make(const struct run_item *item, bytecount size, const struct layout 
                struct err *reterr);
 
 /* The families, called by plan_make when the fields that all share are filled. */
-void plan_make_jaccl(struct plan *plan, const struct cluster *cluster);
+bool plan_make_jaccl(struct plan *plan, const struct cluster *cluster, struct err *reterr);
 bool plan_make_textbook(struct plan *plan, struct err *reterr);
 void plan_make_tcp_ring(struct plan *plan);
 bool plan_make_micro(struct plan *plan, struct err *reterr);

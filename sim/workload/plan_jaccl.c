@@ -254,7 +254,7 @@ static uint64_t find_class_max(const struct plan *plan, const struct cluster *cl
     return CLASS_MAX;
 }
 
-void plan_make_jaccl(struct plan *plan, const struct cluster *cluster)
+bool plan_make_jaccl(struct plan *plan, const struct cluster *cluster, struct err *reterr)
 {
     bool is_mesh = plan->item->library == LIBRARY_JACCL_MESH;
 
@@ -267,4 +267,12 @@ void plan_make_jaccl(struct plan *plan, const struct cluster *cluster)
     plan->stream_max = 4 * plan->layout->wires;
     if (is_mesh && 2 * (plan->layout->ranks - 1) > plan->stream_max)
         plan->stream_max = 2 * (plan->layout->ranks - 1);
+    if (plan_fit_depth(plan, jaccl_buffer_class(plan->bytes, plan->class_max), JACCL_DEPTH) <
+        JACCL_DEPTH)
+        return err_set(reterr, ERR_CONFLICT, plan->item->pos,
+                       "JACCL posts two buffers of up to %llu B, more frames than a queue holds "
+                       "(%lld): its post fails with error 12",
+                       (unsigned long long)jaccl_buffer_class(plan->bytes, plan->class_max),
+                       (long long)plan->params->v[PARAM_RDMA_QUEUE_FRAMES].value);
+    return true;
 }

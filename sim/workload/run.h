@@ -239,6 +239,7 @@ struct sim_input {
     enum evq_kind evq;
     enum fabric_unmatched unmatched;
     bool single_frames;
+    bool has_inboxes;  /* threads wake up by events even where they need not; for tests */
     uint32_t use_bins; /* 0: no link use is recorded */
 };
 

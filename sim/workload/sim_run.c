@@ -66,12 +66,11 @@ static bool prepare_item(struct runner *r, size_t ix, struct fabric_config *conf
     const struct sim_input *input = r->input;
     const struct run_item *item = &input->items[ix];
     struct layout *layout = &r->layouts[ix];
+    uint32_t depth_max = 0;
 
     if (!layout_make(item, input->cluster, &r->scratch, layout, r->reterr))
         return false;
     config->qp_capacity += layout->lane_ends;
-    if (layout->ranks * layout->threads > config->user_events)
-        config->user_events = layout->ranks * layout->threads;
     for (size_t s = 0; s < item->size_count; s++) {
         struct plan plan;
 
@@ -84,9 +83,12 @@ static bool prepare_item(struct runner *r, size_t ix, struct fabric_config *conf
                            (unsigned long long)plan.bytes, layout->ranks);
         if (plan.depth_max > config->wr_capacity)
             config->wr_capacity = plan.depth_max;
+        if (plan.depth_max > depth_max)
+            depth_max = plan.depth_max;
         if (plan.stream_max > r->stream_max[ix])
             r->stream_max[ix] = plan.stream_max;
     }
+    config->user_events += exchange_event_max(layout, depth_max);
     r->total += (uint64_t)item->repeat * item->size_count;
     return true;
 }
@@ -319,28 +321,30 @@ static bitrate bus_rate(const struct run_item *item, bitrate rate, uint32_t n)
     return (bitrate){(uint64_t)((u128)rate.bps * over / under)};
 }
 
-/* The bound if cables and stacks had no limit to their rate: what latency alone costs. */
-static simspan latency_bound(const struct runner *r, const struct run_result *row)
+/* The bound if some rates had no limit: what everything else costs. */
+static simspan bound_without(const struct runner *r, const struct run_result *row,
+                             const enum param_id *rates, size_t count)
 {
-    static const enum param_id rates[] = {PARAM_RDMA_GOODPUT, PARAM_IP_STACK_DIRECTION,
-                                          PARAM_IP_STACK_PORT, PARAM_IP_STACK_HOST,
-                                          PARAM_ETHERNET_10G_GOODPUT};
     struct param_set fast = *r->input->params;
 
-    for (size_t i = 0; i < sizeof rates / sizeof *rates; i++)
+    for (size_t i = 0; i < count; i++)
         fast.v[rates[i]].value = INT64_C(1000000000000000000);
     return closed_bound(row->item, row->size, r->input->cluster, &fast);
 }
 
+/* Names what the bound would be lower without; the wire's own latency when nothing else is. */
 static const char *wire_limit(const struct runner *r, const struct run_result *row)
 {
-    const struct param_set *params = r->input->params;
-    int64_t latency = latency_bound(r, row).ps;
+    static const enum param_id rates[] = {PARAM_STORAGE_RATE,  PARAM_IP_STACK_DIRECTION,
+                                          PARAM_IP_STACK_PORT, PARAM_IP_STACK_HOST,
+                                          PARAM_RDMA_GOODPUT,  PARAM_ETHERNET_10G_GOODPUT};
+    int64_t latency = bound_without(r, row, rates, 6).ps;
 
     if (row->bound.ps - latency < latency)
         return "latency";
-    if (r->plan.layout->kind == FABRIC_QP_IP && param_rate(params, PARAM_IP_STACK_DIRECTION).bps <
-                                                    param_rate(params, PARAM_RDMA_GOODPUT).bps)
+    if (bound_without(r, row, rates, 1).ps < row->bound.ps)
+        return "storage";
+    if (bound_without(r, row, rates + 1, 3).ps < row->bound.ps)
         return "IP stack";
     return "wire";
 }
@@ -480,8 +484,14 @@ static bool run_item(struct runner *r, size_t ix)
     const struct run_item *item = &r->input->items[ix];
     bool is_going = true;
 
-    exchange_init(&r->x, r->fabric, r->input->cluster, r->input->params, &r->layouts[ix],
-                  r->stream_max[ix]);
+    struct exchange_config config = {.cluster = r->input->cluster,
+                                     .params = r->input->params,
+                                     .layout = &r->layouts[ix],
+                                     .stream_max = r->stream_max[ix],
+                                     .item = (uint32_t)ix,
+                                     .has_inboxes = r->input->has_inboxes};
+
+    exchange_init(&r->x, r->fabric, &config);
     r->x.outside = r->watch ? r->watch->stop : NULL;
     r->credit_before = alloc_zeroed(r->x.owner_count, sizeof *r->credit_before);
     for (size_t s = 0; s < item->size_count && is_going; s++)
