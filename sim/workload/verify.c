@@ -19,9 +19,10 @@
 #include "sim/base/rng.h"
 #include "sim/workload/dtype.h"
 
-#define BYTES_MAX (UINT64_C(1) << 30)
-#define EXACT_MAX 256U /* bfloat16 holds every whole number up to here */
-#define RANGE_MAX 97U
+#define BYTES_MAX   (UINT64_C(1) << 30)
+#define EXACT_MAX   256U /* bfloat16 holds every whole number up to here */
+#define RANGE_MAX   97U
+#define ELEMENT_MAX 8U
 
 /* A message on its way. */
 struct parcel {
@@ -76,12 +77,15 @@ static void fill_input(struct verify *v, uint32_t rank)
     const struct plan *plan = v->plan;
     uint32_t range = number_range(v);
     int64_t shift = plan->item->reduction == REDUCTION_SUM ? 0 : range / 2;
+    uint32_t size = plan->element;
+    unsigned char elements[EXACT_MAX][ELEMENT_MAX];
     uint64_t bits = 0;
 
-    for (uint64_t i = 0; i < plan->bytes / plan->element; i++) {
+    for (uint32_t i = 0; i < range; i++)
+        dtype_put_number(plan->dtype, elements[i], i - shift);
+    for (uint64_t i = 0; i < plan->bytes / size; i++) {
         bits = i % 8 ? bits >> 8 : rng_hash(v->round, rank, i);
-        dtype_put_number(plan->dtype, v->in[rank] + i * plan->element,
-                         (int64_t)((bits & 0xff) * range >> 8) - shift);
+        memcpy(v->in[rank] + i * size, elements[(bits & 0xff) * range >> 8], size);
     }
 }
 
