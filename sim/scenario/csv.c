@@ -12,6 +12,8 @@
 #include <stdint.h>
 #include <string.h>
 
+#include "sim/base/utf8.h"
+
 struct scanner {
     const struct source_text *text;
     struct arena *arena;
@@ -44,33 +46,12 @@ static unsigned char byte_at(const struct scanner *s, size_t at)
     return at < s->text->length ? (unsigned char)s->text->bytes[at] : 0;
 }
 
-/* Length of the UTF-8 sequence at `at`; 0 when there is none. */
-static size_t utf8_length(const struct scanner *s, size_t at)
-{
-    unsigned char lead = byte_at(s, at);
-    unsigned char next = byte_at(s, at + 1);
-    size_t length = lead >= 0xf0 ? 4 : lead >= 0xe0 ? 3 : 2;
-
-    if (lead < 0x80)
-        return 1;
-    if (lead < 0xc2 || lead > 0xf4)
-        return 0;
-    /* Overlong forms, surrogates, and what lies above U+10FFFF. */
-    if ((lead == 0xe0 && next < 0xa0) || (lead == 0xed && next > 0x9f) ||
-        (lead == 0xf0 && next < 0x90) || (lead == 0xf4 && next > 0x8f))
-        return 0;
-    for (size_t i = 1; i < length; i++) {
-        if ((byte_at(s, at + i) & 0xc0) != 0x80)
-            return 0;
-    }
-    return length;
-}
-
 /* Steps over one character of a field; false and an error when it may not stand in a text. */
 static bool step(struct scanner *s)
 {
     unsigned char byte = byte_at(s, s->at);
-    size_t length = utf8_length(s, s->at);
+    size_t length =
+        utf8_length((const unsigned char *)s->text->bytes + s->at, s->text->length - s->at);
 
     if ((byte < 0x20 && byte != '\t' && byte != '\n' && byte != '\r') || byte == 0x7f)
         return err_list_add(s->errs, ERR_SYNTAX, here(s), "byte 0x%02x: this is no CSV text", byte);
