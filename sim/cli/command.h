@@ -28,12 +28,14 @@ struct command {
     int (*run)(struct cli *cli, int argc, char **argv); /* returns an exit_code */
 };
 
+extern const struct command command_calibrate;
 extern const struct command command_check;
 extern const struct command command_export;
 extern const struct command command_import;
 extern const struct command command_models;
 extern const struct command command_plot;
 extern const struct command command_sim;
+extern const struct command command_validate;
 
 /* All commands in the order of the help; ends with NULL. */
 extern const struct command *const commands[];

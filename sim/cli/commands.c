@@ -10,6 +10,8 @@ const struct command *const commands[] = {
     &command_check,
     &command_sim,
     &command_plot,
+    &command_validate,
+    &command_calibrate,
     &command_export,
     &command_import,
     &command_models,

@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Small pieces of tables and of JSON that several reports share. */
+#ifndef SIM_REPORT_FIELDS_H
+#define SIM_REPORT_FIELDS_H
+
+#include <json-glib/json-glib.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "sim/base/arena.h"
+#include "sim/base/text.h"
+#include "sim/fabric/param.h"
+
+#define FIELD_MAX 48
+
+/* value / scale, for printing only. */
+double field_in_unit(int64_t value, int64_t scale);
+/* value / scale with about four significant digits, never in exponential form. */
+void field_number(char ret[FIELD_MAX], int64_t value, int64_t scale);
+/* "1.4 %" of 14,000 millionths. */
+const char *field_percent(struct arena *arena, int64_t ppm);
+/* The same with its sign; "0 %" for zero, "0.0 %" for what rounds to it. */
+const char *field_percent_signed(struct arena *arena, int64_t ppm);
+
+/* Members of the object that is being built. */
+void field_text(JsonBuilder *builder, const char *name, const char *value);
+void field_double(JsonBuilder *builder, const char *name, double value);
+void field_int(JsonBuilder *builder, const char *name, int64_t value);
+void field_bool(JsonBuilder *builder, const char *name, bool value);
+/* `parameters`: every parameter with its value, range, label and source. */
+void fields_params(JsonBuilder *builder, const struct param_set *params);
+/* Prints the finished object, with a final newline, and frees the builder. */
+void fields_finish(JsonBuilder *builder, struct text *ret);
+
+#endif
