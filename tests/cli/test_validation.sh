@@ -1,0 +1,95 @@
+#!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
+# test_validation.sh TBMESH ROOT: the validation page, the shipped parameters and the program agree.
+set -eu
+tbmesh=$1
+root=$2
+top=$(mktemp -d)
+trap 'rm -rf "$top"' EXIT
+cd "$top"
+failures=0
+
+fail() {
+    echo "FAILED: $*"
+    failures=$((failures + 1))
+}
+
+# The table in the page is the program's output.
+"$tbmesh" validate >printed
+awk '/^<!-- what `tbmesh validate` prints/ { wanted = 1; next }
+     wanted && /^```/ { if (inside) exit; inside = 1; next }
+     inside' "$root/docs/validation.md" >documented
+[ -s documented ] || fail "docs/validation.md holds no table"
+diff -u documented printed || fail "docs/validation.md is not what tbmesh validate prints"
+
+# A file of the same rows gives the same table; JSON is one object with the keys that are promised.
+"$tbmesh" validate "$root/models/measurements/fabric.csv" >again
+cmp -s printed again || fail "the shipped rows and their file differ"
+"$tbmesh" validate --json >json
+for key in tbmesh rows median_error_pct p90_error_pct worst_error_pct coverage_pct not_expressed \
+    id predicted low high measured unit error_pct label; do
+    grep -q "\"$key\"" json || fail "no key $key in the JSON of validate"
+done
+
+# values FILE: "name value unit" of each parameter of a model file.
+values() {
+    sed -n 's/^  - {name: \([a-z_.0-9]*\), value: \([^,]*\), low.*/\1 \2/p' "$1"
+}
+
+# The shipped parameters are what the fit finds, to the digit, and the fit is a fixed point.
+"$tbmesh" calibrate "$root/models/measurements/fabric.csv" >fit.yaml
+grep '^  - {chip:' fit.yaml >chips || fail "no rate of a chip was fitted"
+awk '/name: m3-ultra/ { at = 1 } at && /host_staging/ { print $2 * 8; exit }' \
+    "$root/models/chips.yaml" >staging
+[ "$(sed -n 's/.*host_staging: \([0-9.]*\) Gb.*/\1/p' chips)" = "$(cat staging)" ] ||
+    fail "host_staging of m3-ultra is not what the fit finds: $(cat chips)"
+
+# names in units of the printed value, so that 7.5 GB/s and 60 Gb/s compare
+normal() {
+    values "$1" | awk '{
+        f = 1; u = $3
+        if (u == "GB/s") { f = 8e9 } else if (u == "Gb/s") { f = 1e9 } else if (u == "ps") { f = 1e-12 }
+        else if (u == "ns") { f = 1e-9 } else if (u == "us") { f = 1e-6 } else if (u == "KiB") { f = 1024 }
+        printf "%s %.12g\n", $1, $2 * f }'
+}
+normal fit.yaml >fitted
+normal "$root/models/calibration.yaml" >shipped
+[ -s shipped ] || fail "no parameter was read from models/calibration.yaml"
+diff -u shipped fitted || fail "models/calibration.yaml is not what the fit finds"
+
+# From another start the fit comes back to the same place.
+sed -e 's/rdma.goodput, value: [^,]*/rdma.goodput, value: 71 Gb\/s/' \
+    -e 's/rdma.latency, value: [^,]*/rdma.latency, value: 4.4 us/' \
+    -e 's/gpu.handoff_slow, value: [^,]*/gpu.handoff_slow, value: 241 us/' \
+    -e 's/ip.latency, value: [^,]*/ip.latency, value: 100 us/' \
+    -e 's/ip.stack_direction, value: [^,]*/ip.stack_direction, value: 48 Gb\/s/' fit.yaml |
+    sed '/^chip_rates:/,$d' >start.yaml
+"$tbmesh" calibrate --calibration start.yaml "$root/models/measurements/fabric.csv" >far.yaml
+normal far.yaml >far
+paste -d ' ' fitted far | awk '{
+    d = $2 > $4 ? $2 - $4 : $4 - $2
+    if (d > 0.01 * $2) { print $1 ": " $2 " and " $4; bad = 1 } }
+    END { exit bad }' || fail "another start ends elsewhere"
+
+# What is printed is a profile that can be used.
+"$tbmesh" validate --calibration fit.yaml >with_fit || fail "the fitted profile is refused"
+grep -q 'median 0' with_fit || fail "the fitted profile does not fit"
+
+# A claim above the line rate is called so, and does not count.
+{
+    head -1 "$root/models/measurements/fabric.csv" | cut -d, -f1-11
+    echo 'wild,send_bandwidth,M4 Max MBP - Linux,2,1,ib_send_bw,4096,191,Gb/s,,'
+} >wild.csv
+"$tbmesh" validate wild.csv >wild
+grep -q 'wild: physically impossible: 191 Gb/s is above the 40.00 Gb/s' wild ||
+    fail "191 Gb/s on a 40 Gb/s cable passed: $(cat wild)"
+
+# Bad files: exit code 2 and a place.
+echo 'id,kind' >short.csv
+code=0
+"$tbmesh" validate short.csv >/dev/null 2>err || code=$?
+[ "$code" = 2 ] || fail "a file without columns gave exit code $code"
+grep -q "^short.csv:1:1: no column 'hosts'" err || fail "no place: $(cat err)"
+
+[ "$failures" = 0 ] || echo "$failures failures"
+exit "$((failures > 0))"
