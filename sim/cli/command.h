@@ -30,6 +30,7 @@ struct command {
 
 extern const struct command command_calibrate;
 extern const struct command command_check;
+extern const struct command command_explain;
 extern const struct command command_export;
 extern const struct command command_import;
 extern const struct command command_models;

@@ -15,6 +15,7 @@ const struct command *const commands[] = {
     &command_export,
     &command_import,
     &command_models,
+    &command_explain,
     NULL,
 };
 /* clang-format on */

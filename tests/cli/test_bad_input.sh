@@ -122,5 +122,11 @@ for command in storm plan run mpi sweep merge report lesson; do
     says "$command" stderr "'$command' is not in this version"
     [ "$(wc -l <stderr)" = 1 ] || fail "$command: more than one line"
 done
+run "number that is none" 2 "$tbmesh" explain rdma.goodputt
+says "number that is none" stderr "did you mean 'rdma.goodput'"
+run "model that is none" 2 "$tbmesh" models mac-mini-m4-prp
+says "model that is none" stderr "did you mean 'mac-mini-m4-pro'"
+run "model never sold" 2 "$tbmesh" models mac-studio-m4-ultra
+says "model never sold" stderr 'never sold'
 run "matrix that is none" 2 "$tbmesh" import --mlx good.yaml
 finish

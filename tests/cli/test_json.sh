@@ -43,6 +43,8 @@ cmp -s stdout result/result.json || fail "sim: stdout and result.json differ"
 object models '.machines | length > 5' "$tbmesh" models --json
 object "models NAME" '.machines | length == 1 and .[0].name == "mac-studio-m3-ultra"' \
     "$tbmesh" models --json mac-studio-m3-ultra
+object explain '.name == "rdma.goodput"' "$tbmesh" explain --json rdma.goodput
+object "explain, all" '.names | length > 30' "$tbmesh" explain --json
 object export '.text | fromjson | length == 2' "$tbmesh" export --json --matrix good.yaml
 "$tbmesh" export --matrix good.yaml -o matrix.json
 object import '.text | test("mac-mini-m4-pro")' \
