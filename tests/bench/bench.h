@@ -57,6 +57,7 @@ uint64_t bench_allocation_count(void);
 
 void bench_memory(struct bench *bench);
 void bench_engine(struct bench *bench);
+void bench_hold(struct bench *bench);
 void bench_fabric(struct bench *bench);
 void bench_run(struct bench *bench);
 

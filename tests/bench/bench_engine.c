@@ -97,10 +97,14 @@ static void add_flatness(struct bench *bench, const char *hold)
 
 void bench_engine(struct bench *bench)
 {
-    size_t counts = sizeof pending_counts / sizeof pending_counts[0] - (bench->is_quick ? 2 : 0);
-
     bench_add(bench, "ns/event", measure_hold(bench, EVQ_CALENDAR, 1, false), NULL,
               BENCH_EMPTY_LOOP);
+}
+
+void bench_hold(struct bench *bench)
+{
+    size_t counts = sizeof pending_counts / sizeof pending_counts[0] - (bench->is_quick ? 2 : 0);
+
     for (size_t h = 0; h < sizeof holds / sizeof holds[0]; h++) {
         for (size_t i = 0; i < counts; i++) {
             double ns = measure_hold(bench, holds[h].kind, pending_counts[i], holds[h].is_random);

@@ -23,15 +23,18 @@ struct machine {
     bool is_meaningful;
 };
 
-/* A new benchmark is a function and a line here; each may use the rows of those before it. */
+/* A new benchmark is a function and a line here. The first two are what the others are compared
+ * with, and always run. */
+#define YARDSTICKS 2U
+
 static const struct {
     const char *name;
     void (*run)(struct bench *bench);
     const char *workload;
 } benchmarks[] = {
     {"memory", bench_memory, "memcpy of 64 MiB and of 16 KiB; dependent loads at random in 64 MiB"},
-    {"engine", bench_engine,
-     "empty loop: one event that pushes itself; hold model: pop one event, push one"},
+    {"engine", bench_engine, "empty event loop: one event that pushes itself"},
+    {"hold", bench_hold, "pop one event, push one, with 16 to 1e6 pending; random or equal spans"},
     {"fabric", bench_fabric,
      "all-reduce traffic in 16 KiB chunks of 4 KiB frames, tracing off: a ring of 64 machines with "
      "64 MiB; 1,024 machines in a 32 x 32 torus, every row and column a ring both ways"},
@@ -239,39 +242,81 @@ static void print_json(const struct bench *bench, const struct machine *machine)
 
 static void print_usage(FILE *file)
 {
-    (void)fprintf(file, "usage: tbmesh-bench [--json] [--quick]\n"
+    (void)fprintf(file, "usage: tbmesh-bench [--json] [--quick] [NAME...]\n"
                         "  --json   one JSON object instead of a table\n"
-                        "  --quick  small sizes, once: shows that it works and measures nothing\n");
+                        "  --quick  small sizes, once: shows that it works and measures nothing\n"
+                        "  NAME     only these, after the yardsticks:");
+    for (size_t i = YARDSTICKS; i < BENCHMARKS; i++)
+        (void)fprintf(file, " %s", benchmarks[i].name);
+    (void)fprintf(file, "\n");
+}
+
+struct options {
+    bool is_json;
+    bool is_quick;
+    bool is_help;
+    bool is_chosen[BENCHMARKS];
+};
+
+static bool choose(struct options *options, const char *name)
+{
+    for (size_t i = YARDSTICKS; i < BENCHMARKS; i++) {
+        if (strcmp(benchmarks[i].name, name) == 0) {
+            options->is_chosen[i] = true;
+            return true;
+        }
+    }
+    return false;
+}
+
+static bool read_options(int argc, char **argv, struct options *options)
+{
+    bool has_names = false;
+
+    for (int i = 1; i < argc; i++) {
+        if (strcmp(argv[i], "--json") == 0) {
+            options->is_json = true;
+        } else if (strcmp(argv[i], "--quick") == 0) {
+            options->is_quick = true;
+        } else if (strcmp(argv[i], "--help") == 0) {
+            options->is_help = true;
+        } else if (choose(options, argv[i])) {
+            has_names = true;
+        } else {
+            (void)fprintf(stderr, "tbmesh-bench: unknown argument '%s'\n", argv[i]);
+            return false;
+        }
+    }
+    for (size_t i = 0; i < BENCHMARKS; i++)
+        options->is_chosen[i] |= !has_names || i < YARDSTICKS;
+    return true;
 }
 
 int main(int argc, char **argv)
 {
     static struct bench bench;
     struct machine machine = read_machine();
-    bool is_json = false;
+    struct options options = {0};
 
-    for (int i = 1; i < argc; i++) {
-        if (strcmp(argv[i], "--json") == 0) {
-            is_json = true;
-        } else if (strcmp(argv[i], "--quick") == 0) {
-            bench.is_quick = true;
-        } else if (strcmp(argv[i], "--help") == 0) {
-            print_usage(stdout);
-            return 0;
-        } else {
-            (void)fprintf(stderr, "tbmesh-bench: unknown argument '%s'\n", argv[i]);
-            print_usage(stderr);
-            return 2;
-        }
+    if (!read_options(argc, argv, &options)) {
+        print_usage(stderr);
+        return 2;
+    }
+    if (options.is_help) {
+        print_usage(stdout);
+        return 0;
     }
     if (!machine.is_meaningful)
         (void)fprintf(stderr,
                       "warning: a %s build with checks on: these figures say nothing about speed; "
                       "use build/release/bin/tbmesh-bench\n",
                       machine.build);
-    for (size_t i = 0; i < BENCHMARKS; i++)
-        benchmarks[i].run(&bench);
-    if (is_json)
+    bench.is_quick = options.is_quick;
+    for (size_t i = 0; i < BENCHMARKS; i++) {
+        if (options.is_chosen[i])
+            benchmarks[i].run(&bench);
+    }
+    if (options.is_json)
         print_json(&bench, &machine);
     else
         print_text(&bench, &machine);
