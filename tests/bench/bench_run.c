@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * sim_run as the command line uses it: the textbook ring all-reduce with its host work, on a ring
- * of 64 machines and on 1,024 machines in a torus, visited row by row to and fro.
+ * of 64 machines and on 1,024 machines in a torus, visited row by row, every second one backwards.
  *
  * Set-up is part of a run, so time and allocations of a frame are differences between runs of few
  * and of many repetitions.
@@ -30,7 +30,8 @@ struct cost {
     uint64_t events;
 };
 
-/* Row by row to and fro; with an even number of rows the last cable leads up the first column. */
+/* Row by row, every second one backwards; with an even number of rows the last cable leads up the
+ * first column. */
 static void order_nodes(struct run *run)
 {
     const struct grid *grid = &run->grid;
