@@ -43,6 +43,10 @@ cmp -s stdout result/result.json || fail "sim: stdout and result.json differ"
 object models '.machines | length > 5' "$tbmesh" models --json
 object "models NAME" '.machines | length == 1 and .[0].name == "mac-studio-m3-ultra"' \
     "$tbmesh" models --json mac-studio-m3-ultra
+object validate '(.rows | length > 10 and all(has("id") and has("predicted") and has("low")
+    and has("high") and has("measured") and has("unit") and has("error_pct") and has("label")))
+    and (.median_error_pct | type == "number") and has("p90_error_pct") and has("worst_error_pct")
+    and has("coverage_pct") and has("not_expressed")' "$tbmesh" validate --json
 object explain '.name == "rdma.goodput"' "$tbmesh" explain --json rdma.goodput
 object "explain, all" '.names | length > 30' "$tbmesh" explain --json
 object export '.text | fromjson | length == 2' "$tbmesh" export --json --matrix good.yaml
