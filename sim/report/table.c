@@ -184,7 +184,7 @@ static void print_dashes(struct text *ret, size_t count)
 static void print_group(struct text *ret, const char *group, size_t width)
 {
     size_t used = table_text_width(group);
-    size_t dashes = *group != '\0' && width > used + 2 ? width - used - 2 : 0;
+    size_t dashes = *group != '\0' && width >= used + 4 ? width - used - 2 : 0;
 
     if (dashes == 0) {
         print_cell(ret, group, width, true);
