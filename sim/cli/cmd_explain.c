@@ -4,7 +4,6 @@
 
 #include "sim/base/text.h"
 #include "sim/cli/cli.h"
-#include "sim/cli/command.h"
 #include "sim/cli/log.h"
 #include "sim/report/explain.h"
 #include "sim/report/json_report.h"
@@ -16,9 +15,10 @@ const struct command command_explain = {
     .name = "explain",
     .operands = "[NAME]",
     .summary = "say what a number means: equation, inputs, sources",
-    .details = "NAME is a parameter, a column of a result, a finding of 'check' or a word such as\n"
-               "'fitted'. Without a name: all names. Values are those of the built-in calibration,\n"
-               "or of --calibration.",
+    .details =
+        "NAME is a parameter, a column of a result, a finding of 'check' or a word such as\n"
+        "'fitted'. Without a name: all names. Values are those of the built-in calibration,\n"
+        "or of --calibration.",
     .examples = "  tbmesh explain rdma.goodput\n"
                 "  tbmesh explain busbw_bps",
     .least_operands = 0,

@@ -65,8 +65,10 @@ struct plot {
 
 static bool is_figure(const struct embedded_file *file)
 {
+    static const char mark[] = "load 'common.gp'";
+
     return g_str_has_prefix(file->name, "plots/") && g_str_has_suffix(file->name, ".gp") &&
-           g_strstr_len((const char *)file->bytes, (gssize)file->length, "load 'common.gp'");
+           memmem(file->bytes, file->length, mark, strlen(mark));
 }
 
 /* Returns an exit_code. */
