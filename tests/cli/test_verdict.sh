@@ -62,6 +62,26 @@ run "set" 0 "$tbmesh" sim good.yaml -o result --set 'rdma.goodput=70 Gb/s' --see
 says "set" stdout 'hub\.latency'
 says "set" result/result.json '"seed": *9'
 says "set" result/result.json '"command line"'
+# Models and parameters of the user's own.
+cat >mine.yaml <<'END'
+tbmesh-models: 1
+cables:
+  - {name: tb5-3m, kind: thunderbolt, generation: 5, rate: 80 Gb/s, length: 3 m, source: "a test", date: 2026-01-01, confidence: assumed}
+END
+sed 's|tb5-1m|tb5-3m|' good.yaml >longer.yaml
+run "unknown cable" 2 "$tbmesh" sim longer.yaml -o longer
+run "own cable" 0 "$tbmesh" sim --models mine.yaml longer.yaml -o longer
+run "own cable, listed" 0 "$tbmesh" models --models mine.yaml tb5-3m
+says "own cable, listed" stdout '3000 mm'
+run "model twice" 2 "$tbmesh" sim --models mine.yaml --models mine.yaml longer.yaml -o longer
+run "built-in calibration, named" 0 "$tbmesh" sim --calibration "$root/models/calibration.yaml" good.yaml -o named
+run "built-in calibration" 0 "$tbmesh" sim good.yaml -o built-in
+cmp -s named/results.tsv built-in/results.tsv || fail "the built-in calibration is another one"
+sed 's|name: rdma.latency, value: [^,]*, low: [^,]*, high: [^,]*|name: rdma.latency, value: 9 us, low: 9 us, high: 9 us|' \
+    "$root/models/calibration.yaml" >slow.yaml
+run "own calibration" 0 "$tbmesh" sim --calibration slow.yaml good.yaml -o slow
+if cmp -s slow/results.tsv built-in/results.tsv; then fail "the calibration changes nothing"; fi
+
 run "default folder" 0 "$tbmesh" sim good.yaml
 [ -s out/good/result.json ] || fail "default folder: out/good/result.json is missing"
 says "default folder" stdout 'out/good/result.json'
