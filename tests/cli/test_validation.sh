@@ -36,7 +36,7 @@ values() {
     sed -n 's/^  - {name: \([a-z_.0-9]*\), value: \([^,]*\), low.*/\1 \2/p' "$1"
 }
 
-# The shipped parameters are what the fit finds, to the digit, and the fit is a fixed point.
+# The shipped parameters are what the fit finds, to the digit. (test_calibrate begins elsewhere.)
 "$tbmesh" calibrate "$root/models/measurements/fabric.csv" >fit.yaml
 grep '^  - {chip:' fit.yaml >chips || fail "no rate of a chip was fitted"
 awk '/name: m3-ultra/ { at = 1 } at && /host_staging/ { print $2 * 8; exit }' \
@@ -57,20 +57,6 @@ normal "$root/models/calibration.yaml" >shipped
 [ -s shipped ] || fail "no parameter was read from models/calibration.yaml"
 diff -u shipped fitted || fail "models/calibration.yaml is not what the fit finds"
 
-# From another start the fit comes back to the same place.
-sed -e 's/rdma.goodput, value: [^,]*/rdma.goodput, value: 71 Gb\/s/' \
-    -e 's/rdma.latency, value: [^,]*/rdma.latency, value: 4.4 us/' \
-    -e 's/gpu.handoff_slow, value: [^,]*/gpu.handoff_slow, value: 241 us/' \
-    -e 's/ip.latency, value: [^,]*/ip.latency, value: 100 us/' \
-    -e 's/ip.stack_direction, value: [^,]*/ip.stack_direction, value: 48 Gb\/s/' fit.yaml |
-    sed '/^chip_rates:/,$d' >start.yaml
-"$tbmesh" calibrate --calibration start.yaml "$root/models/measurements/fabric.csv" >far.yaml
-normal far.yaml >far
-paste -d ' ' fitted far | awk '{
-    d = $2 > $4 ? $2 - $4 : $4 - $2
-    if (d > 0.01 * $2) { print $1 ": " $2 " and " $4; bad = 1 } }
-    END { exit bad }' || fail "another start ends elsewhere"
-
 # What is printed is a profile that can be used.
 "$tbmesh" validate --calibration fit.yaml >with_fit || fail "the fitted profile is refused"
 grep -q 'median 0' with_fit || fail "the fitted profile does not fit"
@@ -85,11 +71,11 @@ grep -q 'wild: physically impossible: 191 Gb/s is above the 40.00 Gb/s' wild ||
     fail "191 Gb/s on a 40 Gb/s cable passed: $(cat wild)"
 
 # Bad files: exit code 2 and a place.
-echo 'id,kind' >short.csv
+echo 'id,kind' >columns.csv
 code=0
-"$tbmesh" validate short.csv >/dev/null 2>err || code=$?
+"$tbmesh" validate columns.csv >/dev/null 2>err || code=$?
 [ "$code" = 2 ] || fail "a file without columns gave exit code $code"
-grep -q "^short.csv:1:1: no column 'hosts'" err || fail "no place: $(cat err)"
+grep -q "^columns.csv:1:1: no column 'hosts'" err || fail "no place: $(cat err)"
 
 [ "$failures" = 0 ] || echo "$failures failures"
 exit "$((failures > 0))"
