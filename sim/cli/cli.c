@@ -284,7 +284,8 @@ static bool apply_assignments(struct cli *cli, struct scenario *scenario, struct
     for (char **assignment = cli->assignments; assignment && *assignment; assignment++) {
         struct err err = {0};
 
-        if (params_override(&scenario->params, *assignment, &scenario->arena, &err))
+        if (params_override(&scenario->params, *assignment, &scenario->arena, &scenario->warnings,
+                            &err))
             continue;
         err.pos = (struct src_pos){"--set", 0, 0};
         err_list_take(reterrs, &err);

@@ -82,6 +82,22 @@ bool params_parse_value(enum param_id id, const char *text, struct src_pos pos, 
     return true;
 }
 
+void params_warn_unlikely(const struct param_set *params, enum param_id id, int64_t value,
+                          struct src_pos pos, struct err_list *warnings)
+{
+    const struct param_value *known = &params->v[id];
+    enum quantity_kind kind = quantity_kind_of_param(param_unit_of(id));
+    char low[QUANTITY_TEXT_MAX];
+    char high[QUANTITY_TEXT_MAX];
+
+    if (known->label == PARAM_USER || (value >= known->low && value <= known->high))
+        return;
+    quantity_format(low, kind, known->low);
+    quantity_format(high, kind, known->high);
+    err_list_add(warnings, ERR_RANGE, pos, "%s lies outside %s to %s, where sources put it",
+                 param_name(id), low, high);
+}
+
 void params_set_user(struct param_set *params, enum param_id id, int64_t value, const char *source)
 {
     params->v[id] = (struct param_value){
@@ -106,13 +122,13 @@ bool params_check(const struct param_set *params, struct src_pos pos, struct err
 }
 
 /*
- * Applies one "name=value unit".
+ * Applies one "name=value unit"; a doubtful value adds to *warnings.
  *
  * Errors: ERR_SYNTAX without '=', ERR_REFERENCE for an unknown name, those of quantity_parse();
  *         *params is left alone then. Columns count inside the assignment.
  */
 bool params_override(struct param_set *params, const char *assignment, struct arena *arena,
-                     struct err *reterr)
+                     struct err_list *warnings, struct err *reterr)
 {
     const char *equals = strchr(assignment, '=');
     struct src_pos pos = {"command line", 1, 1};
@@ -144,6 +160,7 @@ bool params_override(struct param_set *params, const char *assignment, struct ar
     params_set_user(&changed, id, value, "command line");
     if (!params_check(&changed, pos, reterr))
         return false;
+    params_warn_unlikely(params, id, value, (struct src_pos){0}, warnings);
     *params = changed;
     return true;
 }

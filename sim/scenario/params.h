@@ -17,6 +17,10 @@ enum param_id params_find(const char *name, struct src_pos pos, struct err *rete
 bool params_parse_value(enum param_id id, const char *text, struct src_pos pos, int64_t *ret,
                         struct err *reterr);
 
+/* Adds a warning about a value outside the range that sources give; it is accepted all the same. */
+void params_warn_unlikely(const struct param_set *params, enum param_id id, int64_t value,
+                          struct src_pos pos, struct err_list *warnings);
+
 /* A value set by the user: exact, and labelled so. `source` is borrowed. */
 void params_set_user(struct param_set *params, enum param_id id, int64_t value, const char *source);
 

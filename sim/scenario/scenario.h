@@ -61,8 +61,9 @@ bool catalog_parse(const struct source_text *texts, size_t text_count, struct ca
                    struct err_list *reterrs);
 void catalog_done(struct catalog *catalog);
 
-/* Changes one parameter, "name=value unit", as from the command line. */
+/* Changes one parameter, "name=value unit", as from the command line; a value outside the range
+ * that sources give adds to *warnings. */
 bool params_override(struct param_set *params, const char *assignment, struct arena *arena,
-                     struct err *reterr);
+                     struct err_list *warnings, struct err *reterr);
 
 #endif

@@ -27,22 +27,6 @@
 
 #define MATRIX_MAX 256U
 
-/* A value outside the range that sources give is accepted, and the user is told. */
-static void warn_unlikely(struct build *build, enum param_id id, int64_t value, struct src_pos pos)
-{
-    const struct param_value *known = &build->scenario->params.v[id];
-    enum quantity_kind kind = quantity_kind_of_param(param_unit_of(id));
-    char low[QUANTITY_TEXT_MAX];
-    char high[QUANTITY_TEXT_MAX];
-
-    if (value >= known->low && value <= known->high)
-        return;
-    quantity_format(low, kind, known->low);
-    quantity_format(high, kind, known->high);
-    err_list_add(&build->scenario->warnings, ERR_RANGE, pos,
-                 "%s lies outside %s to %s, where sources put it", param_name(id), low, high);
-}
-
 static void read_parameter(struct build *build, const struct yaml_value *member)
 {
     struct err err = {0};
@@ -51,7 +35,8 @@ static void read_parameter(struct build *build, const struct yaml_value *member)
 
     if (id != PARAM_COUNT && schema_want_kind(member, YAML_TEXT, member->key, build->errs) &&
         params_parse_value(id, member->text, member->pos, &value, &err)) {
-        warn_unlikely(build, id, value, member->pos);
+        params_warn_unlikely(&build->scenario->params, id, value, member->pos,
+                             &build->scenario->warnings);
         params_set_user(&build->scenario->params, id, value,
                         arena_format(build->arena, "%s, line %u", build->scenario->file,
                                      member->pos.line));

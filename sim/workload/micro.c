@@ -118,6 +118,8 @@ static bool make_verbs(struct plan *plan, struct err *reterr)
         depth = item->depth;
     plan->chunk = message_bytes(plan);
     plan->depth = plan_fit_depth(plan, plan->chunk, depth);
+    plan->is_queue_bound =
+        plan->depth < depth || (item->op != RUN_SEND_RECV && plan->chunk < plan->bytes);
     plan->has_posted_ahead = item->op != RUN_SEND_RECV;
     if (plan->depth == 0)
         return err_set(reterr, ERR_RANGE, item->pos,

@@ -84,6 +84,7 @@ struct plan {
     bool has_posted_ahead; /* the first receives were posted before the clock started */
     uint32_t stream_max;   /* streams in a phase, at most */
     uint32_t depth_max;    /* depth of any stream */
+    bool is_queue_bound;   /* a longer queue would hold more or longer messages */
     const char *note;      /* what a reader of the result must know; NULL */
 };
 

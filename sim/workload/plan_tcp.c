@@ -119,6 +119,9 @@ void plan_make_tcp_ring(struct plan *plan)
     plan->phase = ring_phase;
     plan->staging = PLAN_REDUCE_ONLY;
     plan->chunk = param_size(plan->params, PARAM_IP_SEGMENT).bytes;
+    /* A segment is at least one element, however short the user made it. */
+    if (plan->chunk < plan->element)
+        plan->chunk = plan->element;
     plan->chunk -= plan->chunk % plan->element;
     plan->depth = (uint32_t)plan->params->v[PARAM_IP_WINDOW].value;
     plan->depth_max = plan->depth;

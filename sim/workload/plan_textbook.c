@@ -320,6 +320,7 @@ bool plan_make_textbook(struct plan *plan, struct err *reterr)
     plan->chunk = item->chunk.bytes ? item->chunk.bytes : TEXTBOOK_CHUNK;
     plan->depth = plan_fit_depth(plan, plan->chunk, depth);
     plan->depth_max = plan->depth;
+    plan->is_queue_bound = plan->depth < depth;
     plan->stream_max = 2 * plan->layout->lanes;
     if (plan->chunk % plan->element != 0)
         return err_set(reterr, ERR_RANGE, item->pos,

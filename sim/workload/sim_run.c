@@ -468,6 +468,7 @@ static bool run_row(struct runner *r, const struct run_item *item, const struct 
                             .began = r->next_start,
                             .limit = "",
                             .bound = closed_bound(item, size, r->input->cluster, r->input->params)};
+    r->result->had_effect[PARAM_RDMA_QUEUE_FRAMES] |= r->plan.is_queue_bound;
     if (r->plan.note)
         row->note = arena_format(&r->result->arena, "%s", r->plan.note);
     r->x.verify = item->is_verified ? verify_new(&r->plan) : NULL;

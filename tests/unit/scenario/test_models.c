@@ -173,24 +173,31 @@ Test(models, an_override_changes_one_parameter_and_says_so)
 {
     struct param_set params = catalog.params;
     struct arena arena;
+    struct err_list warnings;
     struct err err = {0};
 
+    err_list_init(&warnings);
     arena_init(&arena);
-    cr_assert(params_override(&params, "rdma.goodput = 70 Gb/s", &arena, &err), "%s", err.text);
+    cr_assert(params_override(&params, "rdma.goodput = 70 Gb/s", &arena, &warnings, &err), "%s",
+              err.text);
     cr_expect_eq(params.v[PARAM_RDMA_GOODPUT].value, 70000000000);
     cr_expect_eq(params.v[PARAM_RDMA_GOODPUT].label, PARAM_USER);
     cr_expect_eq(params.v[PARAM_RDMA_POLL].label, catalog.params.v[PARAM_RDMA_POLL].label);
-    cr_expect_not(params_override(&params, "rdma.goodput=70 GB", &arena, &err));
+    cr_expect_not(params_override(&params, "rdma.goodput=70 GB", &arena, &warnings, &err));
     cr_expect_str_eq(err.text,
                      "rdma.goodput: '70 GB' is a size; a rate is wanted here: Gb/s, Mb/s, "
                      "kb/s, GB/s, MB/s, GiB/s or MiB/s");
     cr_expect_eq(err.pos.col, 14);
     cr_expect_eq(params.v[PARAM_RDMA_GOODPUT].value, 70000000000);
     err = (struct err){0};
-    cr_expect_not(params_override(&params, "ip.frame_header=4 KiB", &arena, &err));
+    cr_expect_not(params_override(&params, "ip.frame_header=4 KiB", &arena, &warnings, &err));
     err = (struct err){0};
-    cr_expect_not(params_override(&params, "goodput", &arena, &err));
+    cr_expect_not(params_override(&params, "goodput", &arena, &warnings, &err));
     cr_expect_eq(err.code, ERR_SYNTAX);
+    cr_assert_eq(warnings.count, 1);
+    cr_expect_str_eq(warnings.items[0].text,
+                     "rdma.goodput lies outside 70.9 Gb/s to 75.1 Gb/s, where sources put it");
+    err_list_done(&warnings);
     arena_done(&arena);
 }
 

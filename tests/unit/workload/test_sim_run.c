@@ -239,3 +239,60 @@ Test(sim_run, a_cut_cable_is_a_deadlock_that_says_who_waits)
     sim_result_done(&result);
     bench_done(&b);
 }
+
+Test(sim_run, the_length_of_a_queue_has_an_effect_when_it_limits_the_depth)
+{
+    static const struct {
+        const char *name;
+        enum run_op op;
+        enum run_library library;
+        uint64_t size;
+        uint32_t depth;
+        int64_t frames;
+        bool has_effect;
+    } rows[] = {
+        {"a stream that fits", RUN_STREAM, LIBRARY_VERBS, 65536, 63, 1023, false},
+        {"a stream too deep", RUN_STREAM, LIBRARY_VERBS, 65536, 64, 1023, true},
+        {"messages too long", RUN_STREAM, LIBRARY_VERBS, 65536, 1, 15, true},
+        {"a ring that fits", RUN_ALL_REDUCE, LIBRARY_RING, 1 << 20, 0, 1023, false},
+        {"a ring's own depth", RUN_ALL_REDUCE, LIBRARY_RING, 1 << 20, 0, 4, true},
+    };
+
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        struct bench b;
+        struct run_item item;
+        struct sim_result result;
+
+        bench_init(&b, 2);
+        bench_mesh(&b);
+        bench_set(&b, PARAM_RDMA_QUEUE_FRAMES, rows[i].frames);
+        item = bench_item(&b, rows[i].op, rows[i].library, rows[i].size);
+        item.depth = rows[i].depth;
+        item.count = 100;
+        result = run(&b, &item);
+        cr_expect_eq(result.had_effect[PARAM_RDMA_QUEUE_FRAMES], rows[i].has_effect, "%s",
+                     rows[i].name);
+        sim_result_done(&result);
+        bench_done(&b);
+    }
+}
+
+Test(sim_run, a_segment_shorter_than_an_element_carries_one_element)
+{
+    struct sim_result result[2];
+
+    for (size_t i = 0; i < 2; i++) {
+        struct bench b;
+        struct run_item item;
+
+        bench_init(&b, 3);
+        bench_mesh(&b);
+        bench_set(&b, PARAM_IP_SEGMENT, i == 0 ? 1 : 4);
+        item = bench_item(&b, RUN_ALL_REDUCE, LIBRARY_TCP_RING, 4096);
+        result[i] = run(&b, &item);
+        bench_done(&b);
+    }
+    cr_expect_eq(result[0].digest, result[1].digest);
+    sim_result_done(&result[0]);
+    sim_result_done(&result[1]);
+}
