@@ -54,7 +54,9 @@ static int run_calibrate(struct cli *cli, int argc, char **argv)
     progress_free(progress);
     text_init(&text, &cli->arena);
     if (cli->is_json)
-        calibration_write_json(&result, TBMESH_VERSION, &text);
+        calibration_write_json(&(struct report_head){.version = TBMESH_VERSION,
+                                                     .command = "calibrate"},
+                               &result, &text);
     else
         calibration_write_yaml(&result, cli->operands[0], &text);
     is_partial = result.is_partial;

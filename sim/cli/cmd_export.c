@@ -11,11 +11,13 @@
 #include "sim/base/text.h"
 #include "sim/cli/cli.h"
 #include "sim/cli/log.h"
+#include "sim/cli/verdict.h"
 #include "sim/fabric/cluster.h"
 #include "sim/plan/check.h"
 #include "sim/report/export_dot.h"
 #include "sim/report/export_mlx.h"
 #include "sim/report/export_sheet.h"
+#include "sim/report/json_report.h"
 #include "sim/scenario/quantity.h"
 #include "sim/scenario/scenario.h"
 
@@ -148,16 +150,27 @@ static bool put_form(struct cli *cli, const struct export_options *options,
     return err.code == ERR_NONE;
 }
 
-static int deliver(struct cli *cli, const struct text *text)
+static const char *format_name(const struct export_options *options)
 {
+    if (options->dot)
+        return "dot";
+    if (options->sheet)
+        return "sheet";
+    if (options->tcp_hostfile)
+        return "tcp-hostfile";
+    return options->hostfile ? "hostfile" : "matrix";
+}
+
+static int deliver(struct cli *cli, const struct export_options *options,
+                   const struct scenario *scenario, const struct text *text)
+{
+    struct report_head head = verdict_head(cli, scenario, NULL);
     struct text object;
 
     if (!cli->is_json)
         return cli_deliver(cli, text->bytes, text->length);
     text_init(&object, &cli->arena);
-    text_add(&object, "{\n  \"tbmesh\": \"%s\",\n  \"text\": ", TBMESH_VERSION);
-    export_json_text(&object, text->bytes);
-    text_add(&object, "\n}\n");
+    json_print_text(&head, format_name(options), text->bytes, &object);
     return cli_deliver(cli, object.bytes, object.length);
 }
 
@@ -171,7 +184,7 @@ static int export_scenario(struct cli *cli, const struct export_options *options
         return EXIT_INPUT;
     text_init(&text, &cli->arena);
     if (put_form(cli, options, &scenario, &text))
-        exit_code = deliver(cli, &text);
+        exit_code = deliver(cli, options, &scenario, &text);
     scenario_done(&scenario);
     return exit_code;
 }

@@ -9,7 +9,7 @@
 #include "sim/cli/cli.h"
 #include "sim/cli/file_io.h"
 #include "sim/cli/log.h"
-#include "sim/report/export_mlx.h"
+#include "sim/report/json_report.h"
 #include "sim/scenario/import_mlx.h"
 #include "sim/scenario/scenario.h"
 
@@ -43,9 +43,8 @@ static int deliver(struct cli *cli, const char *scenario)
 
     text_init(&text, &cli->arena);
     if (cli->is_json) {
-        text_add(&text, "{\n  \"tbmesh\": \"%s\",\n  \"text\": ", TBMESH_VERSION);
-        export_json_text(&text, scenario);
-        text_add(&text, "\n}\n");
+        json_print_text(&(struct report_head){.version = TBMESH_VERSION, .command = "import"},
+                        "scenario", scenario, &text);
     } else {
         text_add(&text, "%s", scenario);
     }

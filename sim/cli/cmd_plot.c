@@ -27,7 +27,7 @@
 #include "sim/cli/file_io.h"
 #include "sim/cli/log.h"
 #include "sim/cli/stop.h"
-#include "sim/report/export_mlx.h"
+#include "sim/report/json_report.h"
 #include "sim/report/result_read.h"
 #include "sim/report/tsv.h"
 #include "sim/scenario/scenario.h"
@@ -207,23 +207,20 @@ static void print_written(const struct plot *plot)
 {
     struct text out;
     char **names = g_strsplit(plot->written.bytes, "\n", 0);
+    const char **paths = arena_alloc_array(&plot->cli->arena, plot->count, sizeof *paths);
 
     text_init(&out, &plot->cli->arena);
-    if (plot->cli->is_json)
-        text_add(&out, "{\n  \"tbmesh\": \"%s\",\n  \"files\": [", TBMESH_VERSION);
-    for (size_t i = 0; names[i] && names[i][0]; i++) {
+    for (size_t i = 0; i < plot->count; i++) {
         char *path = g_build_filename(plot->folder, names[i], NULL);
 
-        if (plot->cli->is_json) {
-            text_add(&out, "%s\n    ", i > 0 ? "," : "");
-            export_json_text(&out, path);
-        } else {
+        paths[i] = arena_copy_text(&plot->cli->arena, path, strlen(path));
+        if (!plot->cli->is_json)
             text_add(&out, "wrote %s\n", path);
-        }
         g_free(path);
     }
     if (plot->cli->is_json)
-        text_add(&out, "\n  ]\n}\n");
+        json_print_files(&(struct report_head){.version = TBMESH_VERSION, .command = "plot"}, paths,
+                         plot->count, &out);
     cli_print(out.bytes);
     g_strfreev(names);
 }

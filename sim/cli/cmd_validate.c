@@ -58,7 +58,10 @@ static int run_validate(struct cli *cli, int argc, char **argv)
     progress_free(progress);
     text_init(&text, &cli->arena);
     if (cli->is_json)
-        validation_write_json(&result, &cli->catalog.params, TBMESH_VERSION, &text);
+        validation_write_json(&(struct report_head){.version = TBMESH_VERSION,
+                                                    .command = "validate",
+                                                    .params = &cli->catalog.params},
+                              &result, &text);
     else
         validation_write_table(&result, &text);
     exit_code = result.is_partial ? EXIT_EXPECTATION : EXIT_FINE;

@@ -176,6 +176,7 @@ static bool run_case(const struct predict_case *c, const struct param_set *param
         .error_ppm = validate_error_ppm(c->row, middle.value),
         .limit = c->limit,
     };
+    memcpy(ret->had_effect, middle.had_effect, sizeof ret->had_effect);
     for (int is_fast = 0; is_fast < 2; is_fast++) {
         set_corner(params, &middle, is_fast, &moved);
         if (predict_run(c, &moved, &corner, reason))

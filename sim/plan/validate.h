@@ -28,6 +28,7 @@ struct validate_row {
     int64_t error_ppm;             /* signed, of the measured value; 0 inside a measured range */
     int64_t limit;                 /* what the bare line rate allows */
     enum validate_label label;
+    bool had_effect[PARAM_COUNT]; /* the parameter took part in the prediction */
 };
 
 struct validate_gap {

@@ -136,55 +136,65 @@ static void add_variable(JsonBuilder *builder, const struct calibrate_variable *
                          struct arena *arena)
 {
     json_builder_begin_object(builder);
-    field_text(builder, "name", calibrate_variable_name(v, arena));
-    field_int(builder, "start", v->start);
-    field_int(builder, "value", v->value);
-    field_text(builder, "unit", param_unit_text(v->unit));
-    field_text(builder, "status", calibrate_status_text(v->status));
-    field_text(builder, "rows", v->rows);
+    json_add_text(builder, "name", calibrate_variable_name(v, arena));
+    json_add_int(builder, "start", v->start);
+    json_add_int(builder, "value", v->value);
+    json_add_text(builder, "unit", param_unit_text(v->unit));
+    json_add_text(builder, "status", calibrate_status_text(v->status));
+    json_add_text(builder, "rows", v->rows);
     json_builder_end_object(builder);
 }
 
 static void add_residual(JsonBuilder *builder, const struct calibrate_residual *r)
 {
     json_builder_begin_object(builder);
-    field_text(builder, "id", r->row->id);
+    json_add_text(builder, "id", r->row->id);
     field_double(builder, "predicted", field_in_unit(r->predicted, r->row->scale));
-    field_text(builder, "unit", r->row->unit_text);
+    json_add_text(builder, "unit", r->row->unit_text);
     field_double(builder, "error_before_pct", field_in_unit(r->before_ppm, 10000));
     field_double(builder, "error_pct", field_in_unit(r->after_ppm, 10000));
     json_builder_end_object(builder);
 }
 
-void calibration_write_json(const struct calibrate_result *result, const char *version,
+/* The rows tell something about the parameter. */
+static void find_effects(const struct calibrate_result *result, bool ret[PARAM_COUNT])
+{
+    for (size_t i = 0; i < result->variable_count; i++) {
+        const struct calibrate_variable *v = &result->variables[i];
+
+        for (size_t p = 0; p < v->param_count; p++)
+            ret[v->params[p]] = v->status != CALIBRATE_NOT_IDENTIFIED;
+    }
+}
+
+void calibration_write_json(const struct report_head *head, const struct calibrate_result *result,
                             struct text *ret)
 {
-    JsonBuilder *builder = json_builder_new();
+    bool had_effect[PARAM_COUNT] = {false};
+    struct report_head full = *head;
+    JsonBuilder *builder;
 
-    json_builder_begin_object(builder);
-    field_text(builder, "tbmesh", version);
-    json_builder_set_member_name(builder, "fitted");
-    json_builder_begin_array(builder);
+    find_effects(result, had_effect);
+    full.params = &result->params;
+    full.had_effect = had_effect;
+    builder = json_report_begin(&full);
+    json_begin_array(builder, "fitted");
     for (size_t i = 0; i < result->variable_count; i++)
         add_variable(builder, &result->variables[i], ret->arena);
     json_builder_end_array(builder);
-    json_builder_set_member_name(builder, "residuals");
-    json_builder_begin_array(builder);
+    json_begin_array(builder, "residuals");
     for (size_t i = 0; i < result->residual_count; i++)
         add_residual(builder, &result->residuals[i]);
     json_builder_end_array(builder);
-    json_builder_set_member_name(builder, "not_expressed");
-    json_builder_begin_array(builder);
+    json_begin_array(builder, "not_expressed");
     for (size_t i = 0; i < result->skip_count; i++) {
         json_builder_begin_object(builder);
-        field_text(builder, "id", result->skipped[i].row->id);
-        field_text(builder, "reason", result->skipped[i].reason);
+        json_add_text(builder, "id", result->skipped[i].row->id);
+        json_add_text(builder, "reason", result->skipped[i].reason);
         json_builder_end_object(builder);
     }
     json_builder_end_array(builder);
-    fields_params(builder, &result->params);
-    field_int(builder, "simulations", (int64_t)result->simulations);
-    field_bool(builder, "is_partial", result->is_partial);
-    json_builder_end_object(builder);
-    fields_finish(builder, ret);
+    json_add_int(builder, "simulations", (int64_t)result->simulations);
+    json_add_bool(builder, "partial", result->is_partial);
+    json_report_end(builder, ret);
 }

@@ -22,14 +22,7 @@ const char *field_percent(struct arena *arena, int64_t ppm);
 /* The same with its sign; "0 %" for zero, "0.0 %" for what rounds to it. */
 const char *field_percent_signed(struct arena *arena, int64_t ppm);
 
-/* Members of the object that is being built. */
-void field_text(JsonBuilder *builder, const char *name, const char *value);
+/* A member of the object that is being built. */
 void field_double(JsonBuilder *builder, const char *name, double value);
-void field_int(JsonBuilder *builder, const char *name, int64_t value);
-void field_bool(JsonBuilder *builder, const char *name, bool value);
-/* `parameters`: every parameter with its value, range, label and source. */
-void fields_params(JsonBuilder *builder, const struct param_set *params);
-/* Prints the finished object, with a final newline, and frees the builder. */
-void fields_finish(JsonBuilder *builder, struct text *ret);
 
 #endif

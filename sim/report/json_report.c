@@ -118,3 +118,25 @@ void json_print_errors(const struct report_head *head, const struct err_list *er
     json_add_int(builder, "errors_left_out", (int64_t)errors->dropped);
     json_report_end(builder, ret);
 }
+
+void json_print_text(const struct report_head *head, const char *format, const char *bytes,
+                     struct text *ret)
+{
+    JsonBuilder *builder = json_report_begin(head);
+
+    json_add_text(builder, "format", format);
+    json_add_text(builder, "text", bytes);
+    json_report_end(builder, ret);
+}
+
+void json_print_files(const struct report_head *head, const char *const *paths, size_t count,
+                      struct text *ret)
+{
+    JsonBuilder *builder = json_report_begin(head);
+
+    json_begin_array(builder, "files");
+    for (size_t i = 0; i < count; i++)
+        json_builder_add_string_value(builder, paths[i]);
+    json_builder_end_array(builder);
+    json_report_end(builder, ret);
+}

@@ -44,4 +44,11 @@ void json_add_hash(JsonBuilder *builder, const char *name, uint64_t value);
 void json_print_errors(const struct report_head *head, const struct err_list *errors,
                        struct text *ret);
 
+/* The result of a command that makes a text: what it is, such as "matrix", and the text. */
+void json_print_text(const struct report_head *head, const char *format, const char *bytes,
+                     struct text *ret);
+/* The result of a command that writes files: their paths. */
+void json_print_files(const struct report_head *head, const char *const *paths, size_t count,
+                      struct text *ret);
+
 #endif

@@ -139,32 +139,37 @@ static void add_row(JsonBuilder *builder, const struct validate_row *row, struct
     const struct measurement *m = row->row;
 
     json_builder_begin_object(builder);
-    field_text(builder, "id", m->id);
+    json_add_text(builder, "id", m->id);
     field_double(builder, "predicted", field_in_unit(row->predicted, m->scale));
     field_double(builder, "low", field_in_unit(row->low, m->scale));
     field_double(builder, "high", field_in_unit(row->high, m->scale));
     field_double(builder, "measured", field_in_unit(m->low + (m->high - m->low) / 2, m->scale));
     field_double(builder, "measured_low", field_in_unit(m->low, m->scale));
     field_double(builder, "measured_high", field_in_unit(m->high, m->scale));
-    field_text(builder, "unit", m->unit_text);
+    json_add_text(builder, "unit", m->unit_text);
     field_double(builder, "error_pct", field_in_unit(row->error_ppm, 10000));
-    field_text(builder, "label", validate_label_text(row->label));
+    json_add_text(builder, "label", validate_label_text(row->label));
     field_double(builder, "line_rate_limit", field_in_unit(row->limit, m->scale));
-    field_text(builder, "source", m->source);
+    json_add_text(builder, "source", m->source);
     if (row->label == VALIDATE_IMPOSSIBLE)
-        field_text(builder, "why", impossible_text(row, arena));
+        json_add_text(builder, "why", impossible_text(row, arena));
     json_builder_end_object(builder);
 }
 
-void validation_write_json(const struct validate_result *result, const struct param_set *params,
-                           const char *version, struct text *ret)
+void validation_write_json(const struct report_head *head, const struct validate_result *result,
+                           struct text *ret)
 {
-    JsonBuilder *builder = json_builder_new();
+    bool had_effect[PARAM_COUNT] = {false};
+    struct report_head full = *head;
+    JsonBuilder *builder;
 
-    json_builder_begin_object(builder);
-    field_text(builder, "tbmesh", version);
-    json_builder_set_member_name(builder, "rows");
-    json_builder_begin_array(builder);
+    for (size_t i = 0; i < result->row_count; i++) {
+        for (uint32_t p = 0; p < PARAM_COUNT; p++)
+            had_effect[p] |= result->rows[i].had_effect[p];
+    }
+    full.had_effect = had_effect;
+    builder = json_report_begin(&full);
+    json_begin_array(builder, "rows");
     for (size_t i = 0; i < result->row_count; i++)
         add_row(builder, &result->rows[i], ret->arena);
     json_builder_end_array(builder);
@@ -172,17 +177,14 @@ void validation_write_json(const struct validate_result *result, const struct pa
     field_double(builder, "p90_error_pct", field_in_unit(result->p90_ppm, 10000));
     field_double(builder, "worst_error_pct", field_in_unit(result->worst_ppm, 10000));
     field_double(builder, "coverage_pct", field_in_unit(result->coverage_ppm, 10000));
-    json_builder_set_member_name(builder, "not_expressed");
-    json_builder_begin_array(builder);
+    json_begin_array(builder, "not_expressed");
     for (size_t i = 0; i < result->gap_count; i++) {
         json_builder_begin_object(builder);
-        field_text(builder, "id", result->gaps[i].row->id);
-        field_text(builder, "reason", result->gaps[i].reason);
+        json_add_text(builder, "id", result->gaps[i].row->id);
+        json_add_text(builder, "reason", result->gaps[i].reason);
         json_builder_end_object(builder);
     }
     json_builder_end_array(builder);
-    fields_params(builder, params);
-    field_bool(builder, "is_partial", result->is_partial);
-    json_builder_end_object(builder);
-    fields_finish(builder, ret);
+    json_add_bool(builder, "partial", result->is_partial);
+    json_report_end(builder, ret);
 }
