@@ -88,7 +88,7 @@ static struct block_plan plan_block(const struct fabric_config *config)
 
     f->links_at = take(&at, f->link_count * sizeof(struct fabric_link));
     f->qps_at = take(&at, f->qp_capacity * sizeof(struct fabric_qp));
-    f->flows_at = take(&at, (size_t)f->qp_capacity * FABRIC_HOPS_MAX * sizeof(struct fabric_flow));
+    f->hubs_at = take(&at, (size_t)f->qp_capacity * HUB_FRAMES * sizeof(simtime));
     f->sends_at =
         take(&at, (size_t)f->qp_capacity * (f->send_mask + 1) * sizeof(struct fabric_send));
     f->recvs_at =
@@ -390,38 +390,63 @@ enum fabric_wait fabric_qp_wait(const struct fabric *f, qp_id id)
     return qp->is_blocked ? FABRIC_WAIT_RECV : FABRIC_WAIT_LINK;
 }
 
+/* Kinds of traffic that there has been. */
+struct traffic {
+    bool rdma, ip, ethernet, hub;
+    bool ip_over_cable; /* in the frames of a Thunderbolt cable */
+};
+
+static struct traffic find_traffic(const struct fabric *f)
+{
+    struct traffic found = {0};
+
+    for (uint32_t i = 0; i < f->qp_count; i++) {
+        const struct fabric_qp *qp = &fabric_qps(f)[i];
+        bool is_ethernet = fabric_links(f)[qp->link[0]].is_ethernet;
+
+        if (qp->forwarded == 0 && qp->counters.sends == 0)
+            continue;
+        found.rdma |= qp->kind == FABRIC_QP_RDMA;
+        found.ip |= qp->kind == FABRIC_QP_IP;
+        found.ip_over_cable |= qp->kind == FABRIC_QP_IP && !is_ethernet;
+        found.ethernet |= is_ethernet;
+        found.hub |= qp->hops > 1;
+    }
+    return found;
+}
+
 /*
  * Whether a parameter took part, by what was done that needs it. Parameters that act outside the
  * fabric (posts, polls, hand-offs) are the driver's to answer for: false here.
  */
 bool fabric_param_had_effect(const struct fabric *f, enum param_id id)
 {
-    bool any = f->rdma_messages + f->ip_messages > 0;
+    struct traffic been = find_traffic(f);
 
     switch (id) {
     case PARAM_RDMA_GOODPUT: /* IP over a Thunderbolt cable crosses the same link */
     case PARAM_RDMA_FRAME:
-        return f->rdma_messages + f->ip_messages > f->ethernet_messages;
+        return been.rdma || been.ip_over_cable;
     case PARAM_RDMA_LATENCY:
     case PARAM_RDMA_CREDIT_LATENCY:
-        return f->rdma_messages > 0;
+        return been.rdma;
     case PARAM_RDMA_JITTER:
-        return f->rdma_messages > 0 && f->jitter.ps > 0;
+        return been.rdma && f->jitter.ps > 0;
     case PARAM_RDMA_QUEUE_FRAMES:
         return f->posts_refused;
     case PARAM_CABLE_PROPAGATION:
-        return any;
+        return been.rdma || been.ip;
     case PARAM_HUB_LATENCY:
-        return f->hub_messages > 0;
+        return been.hub;
     case PARAM_IP_STACK_DIRECTION:
     case PARAM_IP_STACK_PORT:
     case PARAM_IP_STACK_HOST:
     case PARAM_IP_LATENCY:
-        return f->ip_messages > 0;
+        return been.ip;
     case PARAM_IP_FRAME_HEADER:
-        return f->ip_messages > f->ethernet_messages;
+        return been.ip_over_cable;
     case PARAM_ETHERNET_10G_GOODPUT:
-        return f->ethernet_messages > 0;
+        return been.ethernet;
     case PARAM_RDMA_POST_SEND:
     case PARAM_RDMA_POST_RECV:
     case PARAM_RDMA_POLL:

@@ -27,15 +27,15 @@
 #define STREAM_CORRUPT (UINT64_C(1) << 33)
 #define PER_BILLION    UINT64_C(1000000000)
 
-static inline struct fabric_qp *flow_qp(const struct fabric *f, uint32_t flow)
+static inline uint32_t *next_in_line(const struct fabric *f, uint32_t flow)
 {
-    return &fabric_qps(f)[flow / FABRIC_HOPS_MAX];
+    return &fabric_flow_qp(f, flow)->next[flow % FABRIC_HOPS_MAX];
 }
 
 /* The message whose frames leave on this hop now. */
 static inline struct fabric_send *flow_message(const struct fabric *f, uint32_t flow)
 {
-    const struct fabric_qp *qp = flow_qp(f, flow);
+    const struct fabric_qp *qp = fabric_flow_qp(f, flow);
 
     return fabric_send_slot(f, flow / FABRIC_HOPS_MAX,
                             flow % FABRIC_HOPS_MAX ? qp->forwarded : qp->head);
@@ -46,7 +46,8 @@ static uint32_t frames_payload(const struct fabric *f, uint32_t flow, uint32_t l
                                uint32_t frames)
 {
     const struct fabric_send *message = flow_message(f, flow);
-    uint32_t full = flow_qp(f, flow)->kind == FABRIC_QP_IP ? f->ip_frame_bytes : f->frame_bytes;
+    uint32_t full =
+        fabric_flow_qp(f, flow)->kind == FABRIC_QP_IP ? f->ip_frame_bytes : f->frame_bytes;
     uint32_t start = (message->frames - left) * full;
     uint32_t end = frames == left ? message->length_bytes : start + frames * full;
 
@@ -57,7 +58,7 @@ static uint32_t frames_payload(const struct fabric *f, uint32_t flow, uint32_t l
 static simspan burst_span(const struct fabric *f, const struct fabric_link *link, uint32_t flow,
                           uint32_t frames)
 {
-    const struct fabric_qp *qp = flow_qp(f, flow);
+    const struct fabric_qp *qp = fabric_flow_qp(f, flow);
     uint32_t left = qp->frames_left[flow % FABRIC_HOPS_MAX];
     simspan full = qp->kind == FABRIC_QP_IP ? link->frame_ip : link->frame_rdma;
 
@@ -86,7 +87,7 @@ static void link_start(struct fabric *f, uint32_t link_ix)
 
     if (flow == ID_NONE || link->line.bps == 0)
         return;
-    link->list_head = fabric_flows(f)[flow].next;
+    link->list_head = *next_in_line(f, flow);
     if (link->list_head == ID_NONE)
         link->list_tail = ID_NONE;
 
@@ -94,7 +95,7 @@ static void link_start(struct fabric *f, uint32_t link_ix)
 
     if (link->list_head == ID_NONE && flow % FABRIC_HOPS_MAX == 0 && !link->to_forwarder &&
         !f->single_frames) {
-        frames = flow_qp(f, flow)->frames_left[0];
+        frames = fabric_flow_qp(f, flow)->frames_left[0];
         if (frames > BURST_MAX)
             frames = BURST_MAX;
     }
@@ -107,7 +108,8 @@ static void link_start(struct fabric *f, uint32_t link_ix)
 
 static simspan serving_frame(const struct fabric *f, const struct fabric_link *link)
 {
-    return flow_qp(f, link->serving)->kind == FABRIC_QP_IP ? link->frame_ip : link->frame_rdma;
+    return fabric_flow_qp(f, link->serving)->kind == FABRIC_QP_IP ? link->frame_ip
+                                                                  : link->frame_rdma;
 }
 
 /* Ends the burst with the frame that is on the wire now. */
@@ -133,16 +135,17 @@ static void cut_burst_short(struct fabric *f, uint32_t link_ix)
 
 void fabric_enlist(struct fabric *f, uint32_t flow)
 {
-    struct fabric_flow *entry = &fabric_flows(f)[flow];
-    uint32_t link_ix = flow_qp(f, flow)->link[flow % FABRIC_HOPS_MAX];
+    struct fabric_qp *qp = fabric_flow_qp(f, flow);
+    uint32_t hop = flow % FABRIC_HOPS_MAX;
+    uint32_t link_ix = qp->link[hop];
     struct fabric_link *link = &fabric_links(f)[link_ix];
 
-    entry->is_listed = true;
-    entry->next = ID_NONE;
+    qp->is_listed[hop] = true;
+    qp->next[hop] = ID_NONE;
     if (link->list_tail == ID_NONE)
         link->list_head = flow;
     else
-        fabric_flows(f)[link->list_tail].next = flow;
+        *next_in_line(f, link->list_tail) = flow;
     link->list_tail = flow;
     if (link->serving == ID_NONE)
         link_start(f, link_ix);
@@ -182,7 +185,7 @@ static void account(struct fabric *f, uint32_t link_ix, uint32_t frames,
 {
     struct fabric_link *link = &fabric_links(f)[link_ix];
     uint32_t flow = link->serving;
-    uint32_t left = flow_qp(f, flow)->frames_left[flow % FABRIC_HOPS_MAX];
+    uint32_t left = fabric_flow_qp(f, flow)->frames_left[flow % FABRIC_HOPS_MAX];
     uint32_t payload = frames_payload(f, flow, left, frames);
     simtime now = engine_now(fabric_clock(f));
 
@@ -213,7 +216,7 @@ void fabric_link_done(struct fabric *f, uint32_t link_ix, simtime at,
      * start comes before the completions, whose receivers may post at once. */
     link->serving = ID_NONE;
     link->burst_frames = 0;
-    fabric_flows(f)[flow].is_listed = false;
+    fabric_flow_qp(f, flow)->is_listed[flow % FABRIC_HOPS_MAX] = false;
     fabric_frames_left(f, flow, frames, hooks);
 }
 

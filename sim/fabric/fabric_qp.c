@@ -81,7 +81,7 @@ void fabric_try_send(struct fabric *f, uint32_t qp_ix)
     struct fabric_qp *qp = &fabric_qps(f)[qp_ix];
     uint32_t flow = flow_of(qp_ix, 0);
 
-    if (qp->head == qp->tail || qp->has_timer || fabric_flows(f)[flow].is_listed)
+    if (qp->head == qp->tail || qp->has_timer || qp->is_listed[0])
         return;
     if (!qp->has_claim && !claim_head(f, qp_ix))
         return;
@@ -95,10 +95,10 @@ void fabric_try_forward(struct fabric *f, uint32_t qp_ix)
     struct fabric_qp *qp = &fabric_qps(f)[qp_ix];
     uint32_t flow = flow_of(qp_ix, 1);
 
-    if (qp->hub_head == qp->hub_tail || qp->has_hub_timer || fabric_flows(f)[flow].is_listed)
+    if (qp->hub_head == qp->hub_tail || qp->has_hub_timer || qp->is_listed[1])
         return;
 
-    simtime ready = qp->hub_ready[qp->hub_head % HUB_FRAMES];
+    simtime ready = *fabric_hub_slot(f, qp_ix, qp->hub_head);
 
     if (ready.ps > engine_now(fabric_clock(f)).ps) {
         qp->has_hub_timer = true;
@@ -133,16 +133,6 @@ static simtime arrival_time(struct fabric *f, uint32_t qp_ix, struct fabric_send
     return simtime_add(there, f->ip_latency);
 }
 
-static void count_message(struct fabric *f, const struct fabric_qp *qp)
-{
-    if (qp->kind == FABRIC_QP_RDMA)
-        f->rdma_messages++;
-    else
-        f->ip_messages++;
-    f->ethernet_messages += fabric_links(f)[qp->link[0]].is_ethernet;
-    f->hub_messages += qp->hops > 1;
-}
-
 /* The message at cursor `forwarded` has left its last link: it is in flight. */
 static void launch(struct fabric *f, uint32_t qp_ix)
 {
@@ -154,7 +144,6 @@ static void launch(struct fabric *f, uint32_t qp_ix)
     if (qp->arrived == qp->forwarded)
         engine_push(fabric_clock(f), message->arrive, EVENT_ARRIVED, qp_ix);
     qp->forwarded++;
-    count_message(f, qp);
 }
 
 /* Books the head message as sent; returns its completion. */
@@ -194,7 +183,7 @@ static void first_hop_left(struct fabric *f, uint32_t qp_ix, uint32_t frames,
     if (qp->hops > 1) { /* then it was one frame */
         simtime there = simtime_add(engine_now(fabric_clock(f)), link->propagation);
 
-        qp->hub_ready[qp->hub_tail++ % HUB_FRAMES] = simtime_add(there, f->hub_latency);
+        *fabric_hub_slot(f, qp_ix, qp->hub_tail++) = simtime_add(there, f->hub_latency);
         fabric_try_forward(f, qp_ix);
     }
     fabric_try_send(f, qp_ix);

@@ -69,8 +69,13 @@ struct fabric_recv {
     uint32_t frames;
 };
 
-/* Cursors count messages since the start and wrap; the slot is cursor & mask. In a send ring
- * arrived <= forwarded <= head <= tail; slots are free again once arrived. */
+/*
+ * Cursors count messages since the start and wrap; the slot is cursor & mask. In a send ring
+ * arrived <= forwarded <= head <= tail; slots are free again once arrived.
+ *
+ * One flow is one hop of one queue pair: index qp * FABRIC_HOPS_MAX + hop. What every message
+ * touches comes first, in two lines of cache.
+ */
 struct fabric_qp {
     enum fabric_qp_kind kind;
     uint32_t host;
@@ -81,6 +86,10 @@ struct fabric_qp {
     bool is_crossed; /* the peer listens on another cable */
     bool has_timer;
     bool has_hub_timer;
+    bool has_claim;                  /* the head message has its receive, or needs none */
+    bool is_blocked;                 /* the head message found no receive */
+    bool is_listed[FABRIC_HOPS_MAX]; /* the flow waits for its link, or is on the wire */
+    uint32_t next[FABRIC_HOPS_MAX];  /* flow behind it in line */
     /* sending */
     uint32_t tail;      /* posted */
     uint32_t head;      /* on hop 0 */
@@ -90,24 +99,14 @@ struct fabric_qp {
     uint32_t frames_left[FABRIC_HOPS_MAX]; /* of the message at the head of each hop */
     uint32_t reserved;                     /* receives of the peer that messages have claimed */
     uint32_t send_frames;                  /* budget in use */
-    bool has_claim;                        /* the head message has its receive, or needs none */
-    bool is_blocked;                       /* the head message found no receive */
-    simtime blocked_since;
-    simtime last_arrival; /* completions stay in order */
-    /* the hub's buffer of this path */
-    uint32_t hub_head, hub_tail;
-    simtime hub_ready[HUB_FRAMES];
     /* receiving */
     uint32_t recv_tail;
     uint32_t recv_head;
     uint32_t recv_frames;
+    simtime blocked_since;
+    simtime last_arrival; /* completions stay in order */
     struct fabric_qp_counters counters;
-};
-
-/* One flow is one hop of one queue pair: index qp * FABRIC_HOPS_MAX + hop. */
-struct fabric_flow {
-    uint32_t next;
-    bool is_listed; /* waits for its link, or is on the wire */
+    uint32_t hub_head, hub_tail; /* of the hub's buffer of this path: fabric_hub_slot */
 };
 
 /* Interface of a host: what its IP stack has promised already. */
@@ -129,7 +128,7 @@ struct fabric_change {
 };
 
 struct fabric {
-    uint64_t engine_at, links_at, qps_at, flows_at, sends_at, recvs_at, ports_at, hosts_at,
+    uint64_t engine_at, links_at, qps_at, hubs_at, sends_at, recvs_at, ports_at, hosts_at,
         changes_at;
     uint32_t link_count, qp_count, qp_capacity, port_count, host_count;
     uint32_t change_count, change_capacity;
@@ -145,7 +144,6 @@ struct fabric {
     enum fabric_unmatched unmatched;
     bool single_frames;
     bool posts_refused;
-    uint64_t rdma_messages, ip_messages, ethernet_messages, hub_messages;
     bool has_staged;
 };
 
@@ -167,9 +165,17 @@ static inline struct fabric_qp *fabric_qps(const struct fabric *f)
     return fabric_part(f, f->qps_at);
 }
 
-static inline struct fabric_flow *fabric_flows(const struct fabric *f)
+static inline struct fabric_qp *fabric_flow_qp(const struct fabric *f, uint32_t flow)
 {
-    return fabric_part(f, f->flows_at);
+    return &fabric_qps(f)[flow / FABRIC_HOPS_MAX];
+}
+
+/* When the frame at `cursor` of a path has crossed the hub. */
+static inline simtime *fabric_hub_slot(const struct fabric *f, uint32_t qp, uint32_t cursor)
+{
+    simtime *all = fabric_part(f, f->hubs_at);
+
+    return &all[(size_t)qp * HUB_FRAMES + cursor % HUB_FRAMES];
 }
 
 static inline struct fabric_port *fabric_ports(const struct fabric *f)

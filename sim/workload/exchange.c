@@ -178,37 +178,56 @@ static void work(struct exchange *x, struct worker *w, enum spent what, uint64_t
     spend(w, what, simtime_since(end, w->free_at));
 }
 
-static void advance(struct cursor *c, const struct phase *phase, const struct stream *s)
+static void begin_step(struct cursor *c, const struct phase *phase, const struct stream *s)
+{
+    uint64_t offset;
+
+    c->k = 0;
+    c->left = phase_slice(phase, s, c->block, &offset);
+}
+
+static inline uint64_t message_bytes(const struct cursor *c, const struct phase *phase)
+{
+    return c->left < phase->chunk ? c->left : phase->chunk;
+}
+
+static inline void advance(struct cursor *c, const struct phase *phase, const struct stream *s)
 {
     c->index++;
+    c->left -= message_bytes(c, phase);
     if (++c->k < s->per_step)
         return;
-    c->k = 0;
     c->step++;
     c->block += s->stride;
     if (c->block >= phase->blocks)
         c->block -= phase->blocks;
+    begin_step(c, phase, s);
 }
 
-static uint64_t wire_length(const struct phase *phase, uint64_t bytes)
+/* The message at a cursor as the verifier wants it. */
+static struct verify_part part_at(const struct worker *w, const struct flow *flow,
+                                  const struct cursor *c)
 {
-    return phase->has_full_buffers ? phase->chunk : bytes;
+    struct verify_part part = {.rank = w->rank};
+
+    part.bytes = phase_message(&w->phase, flow->stream, c->block, c->k, &part.offset);
+    return part;
 }
 
-static void post_recv(struct exchange *x, struct worker *w, uint32_t f, simtime when)
+static inline bytecount wire_length(const struct phase *phase, uint64_t bytes)
 {
-    const struct stream *s = &w->phase.streams[f];
-    struct flow *flow = &w->flows[f];
-    const struct lane *lane = layout_lane(x->plan->layout, (uint32_t)(w - x->workers), s->lane);
-    uint64_t offset;
-    uint64_t bytes = phase_message(&w->phase, s, flow->post.block, flow->post.k, &offset);
-    enum fabric_post result;
+    return (bytecount){phase->has_full_buffers ? phase->chunk : bytes};
+}
 
-    result =
-        fabric_post_recv(x->fabric, lane->qp, when, 0, (bytecount){wire_length(&w->phase, bytes)});
+static inline void post_recv(struct exchange *x, struct worker *w, struct flow *flow, simtime when)
+{
+    uint64_t bytes = message_bytes(&flow->post, &w->phase);
+    enum fabric_post result =
+        fabric_post_recv(x->fabric, flow->qp, when, 0, wire_length(&w->phase, bytes));
+
     assert(result == FABRIC_POSTED);
     (void)result;
-    advance(&flow->post, &w->phase, s);
+    advance(&flow->post, &w->phase, flow->stream);
 }
 
 /* The machine that reads the file has the next bytes no earlier than its disk. */
@@ -224,30 +243,22 @@ static void wait_for_file(struct exchange *x, struct worker *w, uint64_t bytes)
         spend(w, SPENT_OUTER, simtime_since(ready, w->free_at));
 }
 
-static bool streams_file(const struct exchange *x)
-{
-    return x->plan->item->has_storage && x->plan->op == RUN_SEND_RECV;
-}
-
 /* Copies the next chunk of a stream into its buffer. */
-static void stage(struct exchange *x, struct worker *w, uint32_t f)
+static inline void stage(struct exchange *x, struct worker *w, const struct flow *flow)
 {
-    const struct flow *flow = &w->flows[f];
-    uint64_t offset;
-    uint64_t bytes =
-        phase_message(&w->phase, &w->phase.streams[f], flow->post.block, flow->post.k, &offset);
+    uint64_t bytes = message_bytes(&flow->post, &w->phase);
 
-    if (w->rank == 0 && streams_file(x))
+    if (x->has_file && w->rank == 0)
         wait_for_file(x, w, bytes);
-    if (x->plan->staging == PLAN_STAGED)
+    if (x->is_staged)
         work(x, w, SPENT_COPY, bytes, x->ranks[w->rank].copy);
 }
 
 /* Tries again when a message of this length may have left. */
-static void retry_later(struct exchange *x, struct worker *w, uint64_t length)
+static void retry_later(struct exchange *x, struct worker *w, bytecount length)
 {
     simspan wire =
-        bitrate_send_span(param_rate(x->params, PARAM_RDMA_GOODPUT), (bytecount){length + 1});
+        bitrate_send_span(param_rate(x->params, PARAM_RDMA_GOODPUT), (bytecount){length.bytes + 1});
 
     if (w->is_retrying)
         return;
@@ -256,45 +267,58 @@ static void retry_later(struct exchange *x, struct worker *w, uint64_t length)
                 (uint32_t)(w - x->workers));
 }
 
-/* Posts a staged message; false when the queue has no room for it now. */
-static bool post_send(struct exchange *x, struct worker *w, uint32_t f)
+static void verify_post(struct exchange *x, const struct worker *w, const struct flow *flow)
 {
-    const struct stream *s = &w->phase.streams[f];
-    struct flow *flow = &w->flows[f];
-    const struct lane *lane = layout_lane(x->plan->layout, (uint32_t)(w - x->workers), s->lane);
-    uint64_t offset;
-    uint64_t bytes = phase_message(&w->phase, s, flow->post.block, flow->post.k, &offset);
-    bytecount length = {wire_length(&w->phase, bytes)};
+    struct verify_part part = part_at(w, flow, &flow->post);
+    const struct lane *lane =
+        layout_lane(x->plan->layout, (uint32_t)(w - x->workers), flow->stream->lane);
+
+    verify_send(x->verify, &part, w->phase.is_from_input, lane->peer, lane->peer_lane);
+}
+
+/* Posts a staged message; false when the queue has no room for it now. */
+static inline bool post_send(struct exchange *x, struct worker *w, struct flow *flow)
+{
+    bytecount length = wire_length(&w->phase, message_bytes(&flow->post, &w->phase));
 
     spend(w, SPENT_SOFTWARE, x->post_send);
-    if (fabric_post_send(x->fabric, lane->qp, w->free_at, 0, length) != FABRIC_POSTED) {
-        retry_later(x, w, length.bytes);
+    if (fabric_post_send(x->fabric, flow->qp, w->free_at, 0, length) != FABRIC_POSTED) {
+        retry_later(x, w, length);
         return false;
     }
-    if (x->verify) {
-        struct verify_part part = {w->rank, offset, bytes};
-
-        verify_send(x->verify, &part, w->phase.is_from_input, lane->peer, lane->peer_lane);
-    }
-    w->in_flight[s->lane] += x->is_ip;
+    if (x->verify)
+        verify_post(x, w, flow);
+    if (x->is_ip)
+        w->in_flight[flow->stream->lane]++;
     x->messages++;
-    advance(&flow->post, &w->phase, s);
+    advance(&flow->post, &w->phase, flow->stream);
     return true;
 }
 
-/* Has everything come that the next message of a gated stream is made of? */
-static bool is_gate_open(const struct worker *w, const struct stream *s, const struct cursor *c)
+/* Messages that every receive of the phase must have brought before the next of a gated stream. */
+static inline uint64_t gate_of(const struct phase *phase, const struct stream *s,
+                               const struct cursor *c)
 {
-    uint64_t unit = w->phase.gate_unit;
-    uint64_t within, needed;
+    uint64_t unit = phase->gate_unit;
+    uint64_t end = c->k + 1;
 
-    if (c->step < w->phase.gate_back)
-        return true;
-    within = unit == 1 ? c->k + 1 : (c->k / unit + 1) * unit;
-    needed = (uint64_t)(c->step - w->phase.gate_back) * s->per_step +
-             (within < s->per_step ? within : s->per_step);
-    for (uint32_t i = 0; i < w->phase.stream_count; i++) {
-        if (!w->phase.streams[i].is_send && w->flows[i].take.index < needed)
+    if (c->step < phase->gate_back)
+        return 0;
+    if (unit != 1) {
+        end = (c->k / unit + 1) * unit;
+        end = end < s->per_step ? end : s->per_step;
+    }
+    return c->index - c->k - phase->gate_back * s->per_step + end;
+}
+
+/* Has everything come that the next message of a gated stream is made of? */
+static inline bool is_gate_open(const struct worker *w, const struct flow *flow)
+{
+    uint64_t needed = gate_of(&w->phase, flow->stream, &flow->post);
+    const struct flow *end = w->flows + w->phase.stream_count;
+
+    for (const struct flow *in = w->flows; in < end; in++) {
+        if (in->take.index < needed && !in->stream->is_send)
             return false;
     }
     return true;
@@ -302,23 +326,24 @@ static bool is_gate_open(const struct worker *w, const struct stream *s, const s
 
 /* May the next message be staged? It needs a buffer, and what it is made of. A socket's buffers are
  * taken until the other side acknowledges. */
-static bool can_stage(const struct exchange *x, const struct worker *w, uint32_t f, uint64_t limit)
+static inline bool can_stage(const struct exchange *x, const struct worker *w,
+                             const struct flow *flow, uint64_t limit)
 {
-    const struct stream *s = &w->phase.streams[f];
-    const struct flow *flow = &w->flows[f];
+    const struct stream *s = flow->stream;
     uint64_t taken = x->is_ip ? w->in_flight[s->lane] : flow->staged - flow->arrived;
 
     if (flow->staged >= flow->count || flow->staged >= limit || taken >= s->depth)
         return false;
-    return !w->phase.is_gated || is_gate_open(w, s, &flow->post);
+    return !w->phase.is_gated || is_gate_open(w, flow);
 }
 
 /* Posts what is staged and not yet posted on any lane; false when a queue was full. */
 static bool post_staged(struct exchange *x, struct worker *w)
 {
-    for (uint32_t f = 0; f < w->phase.stream_count; f++) {
-        if (w->phase.streams[f].is_send && w->flows[f].post.index < w->flows[f].staged &&
-            !post_send(x, w, f))
+    struct flow *end = w->flows + w->phase.stream_count;
+
+    for (struct flow *flow = w->flows; flow < end; flow++) {
+        if (flow->stream->is_send && flow->post.index < flow->staged && !post_send(x, w, flow))
             return false;
     }
     return true;
@@ -327,34 +352,35 @@ static bool post_staged(struct exchange *x, struct worker *w)
 /* All sends of the phase go in step: a buffer is filled once and again when all have left. */
 static void pump_shared(struct exchange *x, struct worker *w, uint64_t limit)
 {
-    while (post_staged(x, w)) {
-        uint32_t first = ID_NONE;
+    struct flow *end = w->flows + w->phase.stream_count;
 
-        for (uint32_t f = w->phase.stream_count; f-- > 0;) {
-            if (!w->phase.streams[f].is_send)
+    while (post_staged(x, w)) {
+        struct flow *first = NULL;
+
+        for (struct flow *flow = w->flows; flow < end; flow++) {
+            if (!flow->stream->is_send)
                 continue;
-            if (!can_stage(x, w, f, limit))
+            if (!can_stage(x, w, flow, limit))
                 return;
-            first = f;
+            if (!first)
+                first = flow;
         }
-        if (first == ID_NONE)
+        if (!first)
             return;
         stage(x, w, first);
-        for (uint32_t f = first; f < w->phase.stream_count; f++)
-            w->flows[f].staged += w->phase.streams[f].is_send;
+        for (struct flow *flow = first; flow < end; flow++)
+            flow->staged += flow->stream->is_send;
     }
 }
 
-static void pump_one(struct exchange *x, struct worker *w, uint32_t f, uint64_t limit)
+static void pump_one(struct exchange *x, struct worker *w, struct flow *flow, uint64_t limit)
 {
-    struct flow *flow = &w->flows[f];
-
-    while (flow->post.index < flow->staged || can_stage(x, w, f, limit)) {
+    while (flow->post.index < flow->staged || can_stage(x, w, flow, limit)) {
         if (flow->post.index == flow->staged) {
-            stage(x, w, f);
+            stage(x, w, flow);
             flow->staged++;
         }
-        if (!post_send(x, w, f))
+        if (!post_send(x, w, flow))
             return;
     }
 }
@@ -362,103 +388,113 @@ static void pump_one(struct exchange *x, struct worker *w, uint32_t f, uint64_t 
 /* Stages and posts what may be sent, at most up to message `limit` of each stream. */
 static void pump(struct exchange *x, struct worker *w, uint64_t limit)
 {
+    struct flow *end = w->flows + w->phase.stream_count;
+
     if (w->phase.is_shared_send) {
         pump_shared(x, w, limit);
         return;
     }
-    for (uint32_t f = 0; f < w->phase.stream_count; f++) {
-        if (w->phase.streams[f].is_send)
-            pump_one(x, w, f, limit);
+    for (struct flow *flow = w->flows; flow < end; flow++) {
+        if (flow->stream->is_send)
+            pump_one(x, w, flow, limit);
     }
 }
 
-/* What the application does with a received chunk. */
-static void use_chunk(struct exchange *x, struct worker *w, const struct stream *s,
-                      const struct cursor *c, uint64_t bytes)
+static void write_file(struct exchange *x, const struct worker *w, uint64_t bytes)
 {
     struct rank_state *rank = &x->ranks[w->rank];
 
-    if (c->step < s->reduce_steps)
+    rank->file_free = simtime_add(simtime_max(rank->file_free, w->free_at),
+                                  bitrate_send_span(param_rate(x->params, PARAM_STORAGE_RATE),
+                                                    (bytecount){bytes}));
+}
+
+/* What the application does with a received chunk. */
+static inline void use_chunk(struct exchange *x, struct worker *w, const struct flow *flow,
+                             uint64_t bytes)
+{
+    const struct rank_state *rank = &x->ranks[w->rank];
+
+    if (flow->take.step < flow->stream->reduce_steps)
         work(x, w, SPENT_REDUCE, bytes, rank->reduce);
-    else if (x->plan->staging == PLAN_STAGED)
+    else if (x->is_staged)
         work(x, w, SPENT_COPY, bytes, rank->copy);
-    work(x, w, SPENT_CHECK, bytes, x->plan->item->receiver_check);
-    if (streams_file(x) && w->rank + 1 == x->plan->layout->ranks)
-        rank->file_free = simtime_add(simtime_max(rank->file_free, w->free_at),
-                                      bitrate_send_span(param_rate(x->params, PARAM_STORAGE_RATE),
-                                                        (bytecount){bytes}));
+    if (x->receiver_check.bps)
+        work(x, w, SPENT_CHECK, bytes, x->receiver_check);
+    if (x->has_file && w->rank + 1 == x->plan->layout->ranks)
+        write_file(x, w, bytes);
+}
+
+static void verify_take(struct exchange *x, const struct worker *w, const struct flow *flow)
+{
+    struct verify_part part = part_at(w, flow, &flow->take);
+    bool is_reduced = flow->take.step < flow->stream->reduce_steps;
+
+    verify_receive(x->verify, &part, (uint32_t)(w - x->workers), flow->stream->lane, is_reduced,
+                   flow->damaged != 0);
 }
 
 /* Handles the oldest arrived chunk of a stream and posts its buffer again. */
-static void take_one(struct exchange *x, struct worker *w, uint32_t f)
+static void take_one(struct exchange *x, struct worker *w, struct flow *flow)
 {
-    const struct stream *s = &w->phase.streams[f];
-    struct flow *flow = &w->flows[f];
-    uint64_t offset;
-    uint64_t bytes = phase_message(&w->phase, s, flow->take.block, flow->take.k, &offset);
-
-    use_chunk(x, w, s, &flow->take, bytes);
-    if (x->verify) {
-        struct verify_part part = {w->rank, offset, bytes};
-
-        verify_receive(x->verify, &part, (uint32_t)(w - x->workers), s->lane,
-                       flow->take.step<s->reduce_steps, flow->damaged> 0);
-    }
+    use_chunk(x, w, flow, message_bytes(&flow->take, &w->phase));
+    if (x->verify)
+        verify_take(x, w, flow);
     flow->damaged -= flow->damaged > 0;
-    advance(&flow->take, &w->phase, s);
-    if (x->plan->layout->kind == FABRIC_QP_RDMA && flow->post.index < flow->count) {
+    advance(&flow->take, &w->phase, flow->stream);
+    if (!x->is_ip && flow->post.index < flow->count) {
         spend(w, SPENT_SOFTWARE, x->post_recv);
-        post_recv(x, w, f, w->free_at);
+        post_recv(x, w, flow, w->free_at);
     }
     if (flow->take.index == flow->count)
         w->open--;
 }
 
-/* Index of the phase's first send flow: the guard of its receives. */
-static uint32_t first_send(const struct worker *w)
+/* The phase's first send flow: the guard of its receives. */
+static const struct flow *first_send(const struct worker *w)
 {
-    uint32_t f = 0;
+    const struct flow *flow = w->flows;
 
-    while (!w->phase.streams[f].is_send)
-        f++;
-    return f;
+    while (!flow->stream->is_send)
+        flow++;
+    return flow;
 }
 
-static void take_ready(struct exchange *x, struct worker *w, uint32_t f)
+static void take_guarded(struct exchange *x, struct worker *w, struct flow *flow)
 {
-    struct flow *flow = &w->flows[f];
-    uint32_t guard = w->phase.is_guarded ? first_send(w) : f;
+    const struct flow *guard = first_send(w);
 
-    while (flow->take.index < flow->arrived) {
-        if (w->phase.is_guarded && w->flows[guard].staged <= flow->take.index)
-            return;
-        take_one(x, w, f);
-    }
+    while (flow->take.index < flow->arrived && guard->staged > flow->take.index)
+        take_one(x, w, flow);
 }
 
 /* Reduces chunk by chunk, each when it is here from everyone, in the order of the lanes. */
 static void take_in_order(struct exchange *x, struct worker *w)
 {
-    for (;;) {
-        for (uint32_t f = 0; f < w->phase.stream_count; f++) {
-            const struct flow *flow = &w->flows[f];
+    struct flow *end = w->flows + w->phase.stream_count;
 
-            if (!w->phase.streams[f].is_send && flow->take.index == flow->arrived)
+    for (;;) {
+        for (const struct flow *flow = w->flows; flow < end; flow++) {
+            if (!flow->stream->is_send && flow->take.index == flow->arrived)
                 return;
         }
-        for (uint32_t f = 0; f < w->phase.stream_count; f++) {
-            if (!w->phase.streams[f].is_send)
-                take_one(x, w, f);
+        for (struct flow *flow = w->flows; flow < end; flow++) {
+            if (!flow->stream->is_send)
+                take_one(x, w, flow);
         }
     }
 }
 
-static void take(struct exchange *x, struct worker *w, uint32_t f)
+static inline void take(struct exchange *x, struct worker *w, struct flow *flow)
 {
-    if (w->phase.is_ordered)
+    if (w->phase.is_ordered) {
         take_in_order(x, w);
-    else
-        take_ready(x, w, f);
+    } else if (w->phase.is_guarded) {
+        take_guarded(x, w, flow);
+    } else {
+        while (flow->take.index < flow->arrived)
+            take_one(x, w, flow);
+    }
 }
 
 static void finish(struct exchange *x, struct worker *w)
@@ -479,7 +515,6 @@ static void finish(struct exchange *x, struct worker *w)
 static void fill_buffers(struct exchange *x, struct worker *w)
 {
     bool is_ahead = x->plan->has_posted_ahead && w->index == 1;
-    bool is_rdma = x->plan->layout->kind == FABRIC_QP_RDMA;
     uint32_t depth = 1;
     simtime ahead = {x->start.ps - param_span(x->params, PARAM_RDMA_CREDIT_LATENCY).ps};
 
@@ -488,11 +523,11 @@ static void fill_buffers(struct exchange *x, struct worker *w)
             const struct stream *s = &w->phase.streams[f];
 
             depth = s->depth > depth ? s->depth : depth;
-            if (s->is_send || !is_rdma || i >= s->depth || i >= w->flows[f].count)
+            if (s->is_send || x->is_ip || i >= s->depth || i >= w->flows[f].count)
                 continue;
             if (!is_ahead)
                 spend(w, SPENT_SOFTWARE, x->post_recv);
-            post_recv(x, w, f, is_ahead ? ahead : w->free_at);
+            post_recv(x, w, &w->flows[f], is_ahead ? ahead : w->free_at);
         }
         pump(x, w, i + 1);
     }
@@ -512,9 +547,11 @@ static bool load_phase(struct exchange *x, struct worker *w)
         const struct stream *s = &w->phase.streams[f];
 
         w->lane_flow[2 * s->lane + s->is_send] = (int32_t)f;
-        w->flows[f] = (struct flow){.count = s->steps * s->per_step,
-                                    .post = {.block = s->block},
-                                    .take = {.block = s->block}};
+        w->flows[f] = (struct flow){.stream = s, .count = s->steps * s->per_step};
+        w->flows[f].qp = layout_lane(x->plan->layout, (uint32_t)(w - x->workers), s->lane)->qp;
+        w->flows[f].post.block = s->block;
+        begin_step(&w->flows[f].post, &w->phase, s);
+        w->flows[f].take = w->flows[f].post;
     }
     return true;
 }
@@ -530,7 +567,7 @@ static void take_early(struct exchange *x, struct worker *w)
             continue;
         flow->arrived = w->early[s->lane] < flow->count ? w->early[s->lane] : flow->count;
         w->early[s->lane] -= flow->arrived;
-        take(x, w, f);
+        take(x, w, flow);
         pump(x, w, UINT64_MAX);
     }
 }
@@ -548,49 +585,57 @@ static void run_phases(struct exchange *x, struct worker *w)
     }
 }
 
-static void on_arrival(struct exchange *x, struct worker *w, uint32_t f, bool is_damaged)
+static inline void on_arrival(struct exchange *x, struct worker *w, struct flow *flow,
+                              bool is_damaged)
 {
-    w->flows[f].arrived++;
-    w->flows[f].damaged += is_damaged;
-    take(x, w, f);
+    flow->arrived++;
+    flow->damaged += is_damaged;
+    take(x, w, flow);
     if (w->phase.is_gated)
         pump(x, w, UINT64_MAX);
 }
 
-static void on_sent(struct exchange *x, struct worker *w, uint32_t f)
+/* What waited for our own chunk to be staged. */
+static void take_all_guarded(struct exchange *x, struct worker *w)
+{
+    for (uint32_t i = 0; i < w->phase.stream_count; i++) {
+        if (!w->flows[i].stream->is_send)
+            take_guarded(x, w, &w->flows[i]);
+    }
+}
+
+static inline void on_sent(struct exchange *x, struct worker *w, struct flow *flow)
 {
     w->sent_at = w->free_at;
-    if (++w->flows[f].arrived == w->flows[f].count)
+    if (++flow->arrived == flow->count)
         w->open--;
     if (w->phase.is_shared_send)
         pump_shared(x, w, UINT64_MAX);
     else
-        pump_one(x, w, f, UINT64_MAX);
-    /* What waited for our own chunk to be staged. */
-    for (uint32_t i = 0; w->phase.is_guarded && i < w->phase.stream_count; i++) {
-        if (!w->phase.streams[i].is_send)
-            take_ready(x, w, i);
-    }
+        pump_one(x, w, flow, UINT64_MAX);
+    if (w->phase.is_guarded)
+        take_all_guarded(x, w);
 }
 
 static void handle(struct exchange *x, struct worker *w, const struct inbox_entry *e)
 {
     int32_t f = w->lane_flow[2 * e->lane + !e->is_recv];
+    struct flow *flow = &w->flows[f < 0 ? 0 : f];
 
-    if (e->at.ps > w->free_at.ps)
-        w->free_at = e->at;
+    w->free_at = simtime_max(e->at, w->free_at);
     spend(w, SPENT_SOFTWARE, x->poll);
-    if (e->is_recv && x->plan->item->is_cold && x->plan->layout->kind == FABRIC_QP_IP)
-        spend(w, SPENT_SOFTWARE, param_span(x->params, PARAM_IP_IDLE_WAKEUP));
-    if (f < 0 || (e->is_recv && w->flows[f].arrived == w->flows[f].count)) {
+    if (e->is_recv)
+        spend(w, SPENT_SOFTWARE, x->wake);
+    if (f < 0 || (e->is_recv && flow->arrived == flow->count)) {
         w->early[e->lane] += e->is_recv;
         return;
     }
     if (e->is_recv)
-        on_arrival(x, w, (uint32_t)f, e->is_damaged);
+        on_arrival(x, w, flow, e->is_damaged);
     else
-        on_sent(x, w, (uint32_t)f);
-    run_phases(x, w);
+        on_sent(x, w, flow);
+    if (w->open == 0)
+        run_phases(x, w);
 }
 
 static void put_in_inbox(struct worker *w, const struct inbox_entry *e)
@@ -739,10 +784,22 @@ static void set_outer(struct exchange *x)
     }
 }
 
+/* What completions ask of the plan. */
+static void remember_plan(struct exchange *x)
+{
+    const struct run_item *item = x->plan->item;
+
+    x->is_staged = x->plan->staging == PLAN_STAGED;
+    x->has_file = item->has_storage && x->plan->op == RUN_SEND_RECV;
+    x->receiver_check = item->receiver_check;
+    x->wake = (simspan){0};
+    if (item->is_cold && x->is_ip)
+        x->wake = param_span(x->params, PARAM_IP_IDLE_WAKEUP);
+}
+
 static void note_use(struct exchange *x)
 {
     const struct run_item *item = x->plan->item;
-    bool is_ip = x->plan->layout->kind == FABRIC_QP_IP;
 
     x->has_used[PARAM_RDMA_POST_SEND] |= x->post_send.ps > 0;
     x->has_used[PARAM_RDMA_POST_RECV] |= x->post_recv.ps > 0;
@@ -751,9 +808,9 @@ static void note_use(struct exchange *x)
     x->has_used[PARAM_GPU_HANDOFF_SLOW] |= item->handoff == HANDOFF_SLOW;
     x->has_used[PARAM_GPU_COPY] |= item->has_gpu_copy;
     x->has_used[PARAM_STORAGE_RATE] |= item->has_storage;
-    x->has_used[PARAM_IP_SEGMENT] |= is_ip && x->plan->bytes > x->plan->chunk;
-    x->has_used[PARAM_IP_WINDOW] |= is_ip && x->plan->bytes > x->plan->chunk;
-    x->has_used[PARAM_IP_IDLE_WAKEUP] |= is_ip && item->is_cold;
+    x->has_used[PARAM_IP_SEGMENT] |= x->is_ip && x->plan->bytes > x->plan->chunk;
+    x->has_used[PARAM_IP_WINDOW] |= x->is_ip && x->plan->bytes > x->plan->chunk;
+    x->has_used[PARAM_IP_IDLE_WAKEUP] |= x->is_ip && item->is_cold;
 }
 
 void exchange_start(struct exchange *x, const struct plan *plan, simtime when)
@@ -767,6 +824,7 @@ void exchange_start(struct exchange *x, const struct plan *plan, simtime when)
     if (plan->has_posted_ahead)
         x->start = simtime_add(when, param_span(x->params, PARAM_RDMA_CREDIT_LATENCY));
     set_outer(x);
+    remember_plan(x);
     note_use(x);
     x->running = x->worker_count;
     for (uint32_t i = 0; i < plan->layout->ranks; i++) {

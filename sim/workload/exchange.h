@@ -25,12 +25,15 @@ enum spent {
 struct cursor {
     uint64_t index; /* messages passed */
     uint64_t k;     /* of the current step */
+    uint64_t left;  /* bytes of the step's slice that these messages do not hold */
     uint32_t step;
     uint32_t block;
 };
 
 /* A stream while it runs. */
 struct flow {
+    const struct stream *stream; /* borrowed */
+    qp_id qp;
     uint64_t count;   /* messages in all */
     uint64_t arrived; /* completions seen */
     uint64_t damaged; /* of these, damaged and not yet taken */
@@ -102,6 +105,11 @@ struct exchange {
     uint32_t running;  /* workers that are not done */
     uint64_t messages; /* posted since exchange_start */
     bool is_eager;     /* one thread a machine: completions are handled as they come */
+    /* of the plan that runs, found once */
+    bool is_staged;
+    bool has_file; /* the bytes come from a file and go to one while they are sent */
+    simspan wake;  /* of a receiver that sleeps */
+    bitrate receiver_check;
     bool is_finished;
     bool is_stopped;            /* for fabric_run_until: finished, or stopped from outside */
     const bool *outside;        /* borrowed; the user's wish to stop; may be NULL */

@@ -129,21 +129,31 @@ void stream_cut(const struct phase *phase, struct stream *stream, uint64_t begin
 /* ceil(elements / parts) elements, in bytes. */
 uint64_t plan_share(const struct plan *plan, uint64_t bytes, uint32_t parts);
 
-/* Bytes and place of the k-th message of a block. */
-static inline uint64_t phase_message(const struct phase *phase, const struct stream *stream,
-                                     uint32_t block, uint64_t k, uint64_t *ret_offset)
+/* Bytes and place of a stream's slice of a block. */
+static inline uint64_t phase_slice(const struct phase *phase, const struct stream *stream,
+                                   uint32_t block, uint64_t *ret_offset)
 {
     uint64_t base = phase->origin + block * phase->block_bytes;
     uint64_t slice_end = stream->slice_begin + stream->slice_bytes;
     uint64_t end = base + (slice_end < phase->block_bytes ? slice_end : phase->block_bytes);
-    uint64_t begin = base + stream->slice_begin + k * phase->chunk;
+    uint64_t begin = base + stream->slice_begin;
 
     if (end > phase->limit)
         end = phase->limit;
     *ret_offset = begin;
-    if (begin >= end)
-        return 0;
-    return end - begin < phase->chunk ? end - begin : phase->chunk;
+    return begin < end ? end - begin : 0;
+}
+
+/* Bytes and place of the k-th message of a block. */
+static inline uint64_t phase_message(const struct phase *phase, const struct stream *stream,
+                                     uint32_t block, uint64_t k, uint64_t *ret_offset)
+{
+    uint64_t slice = phase_slice(phase, stream, block, ret_offset);
+    uint64_t before = k * phase->chunk;
+    uint64_t left = before < slice ? slice - before : 0;
+
+    *ret_offset += before;
+    return left < phase->chunk ? left : phase->chunk;
 }
 
 #endif
