@@ -20,6 +20,9 @@ uint64_t rng_below(struct rng *rng, uint64_t bound);
 simspan rng_exponential(struct rng *rng, simspan mean);
 /* A stateless draw: the same (seed, stream, index) gives the same 64 bits in any order of calls. */
 uint64_t rng_hash(uint64_t seed, uint64_t stream, uint64_t index);
+/* The same in two parts, for many draws of one stream. */
+uint64_t rng_hash_key(uint64_t seed, uint64_t stream);
+uint64_t rng_hash_at(uint64_t key, uint64_t index);
 /* Exponential span made from 64 random bits. */
 simspan rng_exponential_from_bits(uint64_t bits, simspan mean);
 

@@ -55,6 +55,7 @@
 #define CALM_PERIODS      16U /* after so many good ones wider buckets are tried again */
 #define PUSHES_TO_JUDGE   64U /* fewer say nothing about the reach */
 #define SHIFT_MAX         63U
+#define INSERT_MAX        4U /* nodes of a bucket that are put in order one by one */
 #define DEFERRED_MAX      16U
 #define DEFER_AHEAD       256U /* buckets nearer than this are in a cache: prefetch_from */
 
@@ -264,7 +265,8 @@ static inline void give_node(struct evq *evq, uint32_t ix)
     evq->free_head = ix;
 }
 
-/* Puts a node in front of its bucket. No branch: whether a bucket is in use is a coin toss. */
+/* Puts a node in front of its bucket. No branch on whether the bucket is in use, which is a coin
+ * toss: the head of an idle one has no meaning, and OR with all ones makes NONE of it. */
 static inline void bucket_push(struct evq *evq, uint32_t bucket, uint32_t ix)
 {
     uint64_t *word = &words_of(evq)[bucket >> WORD_BITS];
@@ -272,10 +274,11 @@ static inline void bucket_push(struct evq *evq, uint32_t bucket, uint32_t ix)
     bool is_idle = (*word & bit) == 0;
     uint32_t *head = &buckets_of(evq)[bucket];
 
-    nodes_of(evq)[ix].next = is_idle ? NONE : *head;
+    nodes_of(evq)[ix].next = *head | (0 - (uint32_t)is_idle);
     *head = ix;
+    if (*word == 0)
+        summary_of(evq)[bucket >> (2 * WORD_BITS)] |= UINT64_C(1) << ((bucket >> WORD_BITS) & 63);
     *word |= bit;
-    summary_of(evq)[bucket >> (2 * WORD_BITS)] |= UINT64_C(1) << ((bucket >> WORD_BITS) & 63);
     evq->busy += is_idle;
 }
 
@@ -462,19 +465,61 @@ static uint32_t sort_list(struct evq *evq, uint32_t list)
     return sorted;
 }
 
-/* Makes an unsorted list the current one. */
-static void set_list(struct evq *evq, uint32_t list)
+/* Puts a node into a list that is in order; returns the list's head. */
+static inline uint32_t insert_node(struct evq *evq, uint32_t list, uint32_t ix)
 {
     struct node *nodes = nodes_of(evq);
+    uint32_t after = NONE;
+    uint32_t before = list;
 
-    if (list != NONE && nodes[list].next != NONE)
-        list = sort_list(evq, list);
+    while (before != NONE && node_is_before(nodes, before, ix)) {
+        after = before;
+        before = nodes[before].next;
+    }
+    nodes[ix].next = before;
+    if (before == NONE)
+        evq->list_tail = ix;
+    if (after == NONE)
+        return ix;
+    nodes[after].next = ix;
+    return list;
+}
+
+/* Sorts a long list behind a short one that is in order. */
+static void set_long_list(struct evq *evq, uint32_t sorted, uint32_t list)
+{
+    struct node *nodes = nodes_of(evq);
+    uint32_t steps = 0;
+
+    list = merge_lists(nodes, sorted, sort_list(evq, list), &steps);
+    evq->steps += steps;
+    evq->credit -= steps;
+    evq->list_head = list;
+    for (; list != NONE; list = nodes[list].next)
+        evq->list_tail = list;
+}
+
+/* Makes an unsorted list the current one; most have one or two nodes. */
+static inline void set_list(struct evq *evq, uint32_t list)
+{
+    struct node *nodes = nodes_of(evq);
+    uint32_t sorted = list;
+
     evq->list_head = list;
     evq->list_tail = list;
-    while (list != NONE) {
-        evq->list_tail = list;
-        list = nodes[list].next;
+    if (list == NONE)
+        return;
+    list = nodes[list].next;
+    nodes[sorted].next = NONE;
+    for (uint32_t i = 1; list != NONE && i < INSERT_MAX; i++) {
+        uint32_t next = nodes[list].next;
+
+        sorted = insert_node(evq, sorted, list);
+        list = next;
     }
+    evq->list_head = sorted;
+    if (list != NONE)
+        set_long_list(evq, sorted, list);
 }
 
 /* --- tuning ------------------------------------------------------------------------------ */
@@ -619,9 +664,10 @@ static void tune(struct evq *evq)
 
 /* --- the calendar ------------------------------------------------------------------------ */
 
+/* At least one. */
 static inline uint32_t bit_length(uint64_t n)
 {
-    return n ? 64 - (uint32_t)__builtin_clzll(n) : 0;
+    return 64 - (uint32_t)__builtin_clzll(n | 1);
 }
 
 /* An event no later than the current bucket: at the end of the list, or into the heap. */

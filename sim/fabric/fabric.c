@@ -26,6 +26,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "sim/base/rng.h"
 #include "sim/fabric/fabric_state.h"
 
 static uint32_t round_up_pow2(uint32_t n)
@@ -215,7 +216,11 @@ qp_id fabric_create_qp(struct fabric *f, enum fabric_qp_kind kind, host_id host,
     struct fabric_qp *qp = &fabric_qps(f)[ix];
     uint32_t at = host.ix; /* the machine that the next hop leaves from */
 
-    *qp = (struct fabric_qp){.kind = kind, .host = host.ix, .peer = ID_NONE, .hops = path->hops};
+    *qp = (struct fabric_qp){.kind = kind,
+                             .host = host.ix,
+                             .peer = ID_NONE,
+                             .hops = path->hops,
+                             .jitter_key = rng_hash_key(f->seed, ix)};
     for (uint32_t hop = 0; hop < path->hops; hop++) {
         uint32_t link = 2 * path->cables[hop].ix;
 

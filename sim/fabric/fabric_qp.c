@@ -121,7 +121,7 @@ static simtime arrival_time(struct fabric *f, uint32_t qp_ix, struct fabric_send
         there = simtime_add(there, f->latency);
         if (f->jitter.ps > 0)
             there = simtime_add(there, rng_exponential_from_bits(
-                                           rng_hash(f->seed, qp_ix, qp->forwarded), f->jitter));
+                                           rng_hash_at(qp->jitter_key, qp->forwarded), f->jitter));
         return there;
     }
     there = fabric_stack_pass(f, link->port_to, 1, there, message->length_bytes);

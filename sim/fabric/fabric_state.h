@@ -105,6 +105,7 @@ struct fabric_qp {
     uint32_t recv_frames;
     simtime blocked_since;
     simtime last_arrival; /* completions stay in order */
+    uint64_t jitter_key;  /* of rng_hash_at */
     struct fabric_qp_counters counters;
     uint32_t hub_head, hub_tail; /* of the hub's buffer of this path: fabric_hub_slot */
 };
