@@ -5,7 +5,6 @@
 
 #include "sim/cli/embedded.h"
 #include "sim/cli/file_io.h"
-#include "sim/cli/log.h"
 #include "sim/scenario/measurement.h"
 
 /* Rows of several files, one after another. */
@@ -36,7 +35,7 @@ static bool read_text(struct cli *cli, const struct source_text *text, struct ro
 
     err_list_init(&errs);
     ok = measurement_parse(text, &cli->arena, &rows, &count, &errs);
-    log_err_list(&errs);
+    cli_report_errs(cli, &errs);
     err_list_done(&errs);
     if (ok)
         append(cli, list, rows, count);
@@ -62,7 +61,7 @@ static bool read_operands(struct cli *cli, struct row_list *list)
         struct err err = {0};
 
         if (!file_read(cli->operands[i], &cli->arena, &text, &err)) {
-            log_err(&err);
+            cli_report_err(cli, &err);
             return false;
         }
         if (!read_text(cli, &text, list))
@@ -81,7 +80,7 @@ static bool read_aliases(struct cli *cli, struct predict_source *ret)
         return true;
     err_list_init(&errs);
     ok = aliases_parse(&text, &cli->arena, &ret->aliases, &ret->alias_count, &errs);
-    log_err_list(&errs);
+    cli_report_errs(cli, &errs);
     err_list_done(&errs);
     return ok;
 }
