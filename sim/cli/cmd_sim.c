@@ -19,6 +19,7 @@
 #include "sim/base/err.h"
 #include "sim/base/text.h"
 #include "sim/cli/cli.h"
+#include "sim/cli/doubts.h"
 #include "sim/cli/file_io.h"
 #include "sim/cli/log.h"
 #include "sim/cli/progress.h"
@@ -97,7 +98,7 @@ static bool simulate(struct sim_call *call)
     cli_report_err(call->cli, &err);
     if (!call->check.is_feasible)
         log_error("sim: 'tbmesh check %s' says what is wrong with the cabling and how to mend it",
-                  scenario->file);
+                  call->cli->operands[0]);
     return false;
 }
 
@@ -248,6 +249,7 @@ static int simulate_and_deliver(struct sim_call *call)
         .check = &call->check,
         .outcomes = call->verdict.outcomes,
     };
+    doubts_add(call->cli, call->scenario, &call->check, &call->result, &call->report.head);
     exit_code = deliver(call);
     sim_result_done(&call->result);
     return exit_code;

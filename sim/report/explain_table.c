@@ -172,6 +172,10 @@ const struct explain_entry explain_table[] = {
     {"deadlock", EXPLAIN_RESULT,
      "Everybody waits and nothing is under way: the run cannot go on. The text says who waits for whom.",
      "", OUT, {NULL}},
+    {"note", EXPLAIN_RESULT,
+     "What a reader of this row must know: a depth that the queue cut, machines that forward, data that "
+     "arrived damaged. Mostly empty.",
+     "", OUT, {NULL}},
     {"partial", EXPLAIN_RESULT, "The run was interrupted: repetitions and sizes are missing.", "", OUT,
      {NULL}},
     {"events", EXPLAIN_RESULT, "Events that the engine handed out.", "",

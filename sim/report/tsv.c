@@ -14,6 +14,7 @@
 
 enum column_kind {
     COLUMN_TEXT,
+    COLUMN_NOTE, /* a text that most rows have not: null, or missing in an old result */
     COLUMN_COUNT,
     COLUMN_BOOL,
     COLUMN_LATENCY, /* a member of latency_ps */
@@ -60,6 +61,7 @@ static const struct tsv_column result_columns[] = {
     {"limit", COLUMN_TEXT, "limit"},
     {"messages", COLUMN_COUNT, "messages"},
     {"deadlock", COLUMN_BOOL, "deadlock"},
+    {"note", COLUMN_NOTE, "note"},
 };
 
 #define RESULT_COLUMNS (sizeof result_columns / sizeof result_columns[0])
@@ -69,6 +71,12 @@ static void print_text(const char *value, struct text *ret)
 {
     for (const char *p = value; *p != '\0'; p++)
         text_add(ret, "%c", (unsigned char)*p < 0x20 ? ' ' : *p);
+}
+
+static void print_optional_text(JsonNode *node, struct text *ret)
+{
+    if (node && json_node_get_value_type(node) == G_TYPE_STRING)
+        print_text(json_node_get_string(node), ret);
 }
 
 static void print_share(JsonObject *row, const char *name, struct text *ret)
@@ -112,6 +120,9 @@ static void print_column(JsonObject *row, const struct tsv_column *column, struc
     switch (column->kind) {
     case COLUMN_TEXT:
         print_text(json_object_get_string_member(row, column->member), ret);
+        break;
+    case COLUMN_NOTE:
+        print_optional_text(json_object_get_member(row, column->member), ret);
         break;
     case COLUMN_COUNT:
         text_add(ret, "%lld", (long long)json_object_get_int_member(row, column->member));

@@ -490,6 +490,54 @@ static bool append_items(struct build *build, const struct run_item *item,
     return true;
 }
 
+/* Does the library take no notice of the key? */
+static bool is_idle(enum run_key key, enum run_op op, enum run_library library)
+{
+    bool is_jaccl = library == LIBRARY_JACCL_MESH || library == LIBRARY_JACCL_RING;
+    bool is_ip = library == LIBRARY_TCP_RING || library == LIBRARY_TCP;
+    bool has_own_buffers = is_jaccl || library == LIBRARY_TCP_RING;
+
+    if (key == RUN_KEY_JACCL)
+        return !is_jaccl;
+    if (key == RUN_KEY_WIRES)
+        return library != LIBRARY_JACCL_RING && library != LIBRARY_TCP_RING &&
+               library != LIBRARY_RING;
+    if (key == RUN_KEY_CHUNK)
+        return has_own_buffers || library == LIBRARY_TCP;
+    if (key == RUN_KEY_DEPTH)
+        return has_own_buffers || op == RUN_PING_PONG ||
+               (library == LIBRARY_TCP && op != RUN_STREAM);
+    if (key == RUN_KEY_SEND_COMPLETION)
+        return is_ip;
+    return key == RUN_KEY_COLD && !is_ip;
+}
+
+/* JACCL's version in a list with other libraries is no slip. */
+static bool has_jaccl(const struct library_list *libraries)
+{
+    for (size_t i = 0; i < libraries->count; i++) {
+        if (!is_idle(RUN_KEY_JACCL, RUN_ALL_REDUCE, libraries->items[i]))
+            return true;
+    }
+    return false;
+}
+
+/* Nothing in the result would show that a key was in vain, so the user is told. */
+static void warn_idle_keys(struct build *build, enum run_op op, const struct schema_value *v,
+                           const struct library_list *libraries)
+{
+    for (uint32_t key = 0; key < RUN_KEY_TOTAL; key++) {
+        if (!v[key].node || (key == RUN_KEY_JACCL && has_jaccl(libraries)))
+            continue;
+        for (size_t i = 0; i < libraries->count; i++) {
+            if (is_idle((enum run_key)key, op, libraries->items[i]))
+                err_list_add(&build->scenario->warnings, ERR_CONFLICT, v[key].pos,
+                             "'%s' has no effect on %s with %s", run_keys[key].key.key,
+                             op_names[op], library_names[libraries->items[i]]);
+        }
+    }
+}
+
 static void read_operation(struct build *build, enum run_op op, const struct yaml_value *node)
 {
     struct schema_value v[RUN_KEY_TOTAL];
@@ -507,8 +555,8 @@ static void read_operation(struct build *build, enum run_op op, const struct yam
         is_ok &= check_sizes(build, v, &item);
     else
         is_ok = false;
-    if (is_ok && read_ranks(build, v, &item))
-        append_items(build, &item, &libraries);
+    if (is_ok && read_ranks(build, v, &item) && append_items(build, &item, &libraries))
+        warn_idle_keys(build, op, v, &libraries);
 }
 
 /* Keys of the language that later versions will run. */

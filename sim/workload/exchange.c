@@ -590,6 +590,7 @@ static inline void on_arrival(struct exchange *x, struct worker *w, struct flow 
 {
     flow->arrived++;
     flow->damaged += is_damaged;
+    x->damaged += is_damaged;
     take(x, w, flow);
     if (w->phase.is_gated)
         pump(x, w, UINT64_MAX);
@@ -818,7 +819,7 @@ void exchange_start(struct exchange *x, const struct plan *plan, simtime when)
     assert(x->running == 0);
     x->plan = plan;
     x->is_finished = x->is_stopped = false;
-    x->messages = 0;
+    x->messages = x->damaged = 0;
     x->start = when;
     /* Receives that were posted ahead are known to the other side when the clock starts. */
     if (plan->has_posted_ahead)

@@ -104,6 +104,7 @@ struct exchange {
     simtime start;
     uint32_t running;  /* workers that are not done */
     uint64_t messages; /* posted since exchange_start */
+    uint64_t damaged;  /* arrived so since exchange_start */
     bool is_eager;     /* one thread a machine: completions are handled as they come */
     /* of the plan that runs, found once */
     bool is_staged;

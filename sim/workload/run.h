@@ -200,6 +200,7 @@ struct run_result {
     const char *deadlock_text; /* who waits for whom; NULL when none */
     bool is_wrong;             /* verification failed */
     uint64_t messages;         /* by all ranks, one repetition */
+    uint64_t damaged;          /* messages that arrived with frames lost or changed, in all */
 };
 
 /* Use of each link direction over time, for plots: bins of equal width over the whole run. */

@@ -435,6 +435,7 @@ static bool run_samples(struct runner *r, struct run_result *row, struct sample 
             return false;
         }
         row->messages = r->x.messages;
+        row->damaged += r->x.damaged;
         if (outcome == OUTCOME_DEADLOCK) {
             row->is_deadlock = r->result->is_deadlock = true;
             row->deadlock_text = exchange_explain(&r->x, &r->result->arena);
@@ -448,6 +449,21 @@ static bool run_samples(struct runner *r, struct run_result *row, struct sample 
         report_progress(r);
     }
     return true;
+}
+
+/* Without real bytes nobody would see that what arrived is wrong. */
+static const char *make_note(struct runner *r, const struct run_result *row)
+{
+    const char *first = r->plan.note ? r->plan.note : "";
+    const char *separator = r->plan.note ? "; " : "";
+
+    if (row->damaged > 0)
+        return arena_format(&r->result->arena,
+                            "%s%s%llu message%s arrived with frames lost or changed: the data is "
+                            "wrong, and a real program may have stopped there",
+                            first, separator, (unsigned long long)row->damaged,
+                            row->damaged == 1 ? "" : "s");
+    return r->plan.note ? arena_format(&r->result->arena, "%s", first) : NULL;
 }
 
 static bool run_row(struct runner *r, const struct run_item *item, const struct layout *layout,
@@ -469,11 +485,10 @@ static bool run_row(struct runner *r, const struct run_item *item, const struct 
                             .limit = "",
                             .bound = closed_bound(item, size, r->input->cluster, r->input->params)};
     r->result->had_effect[PARAM_RDMA_QUEUE_FRAMES] |= r->plan.is_queue_bound;
-    if (r->plan.note)
-        row->note = arena_format(&r->result->arena, "%s", r->plan.note);
     r->x.verify = item->is_verified ? verify_new(&r->plan) : NULL;
     is_going = run_samples(r, row, samples);
     row->ended = r->next_start;
+    row->note = make_note(r, row);
     verify_free(r->x.verify);
     summarize(r, row, samples);
     free(samples);

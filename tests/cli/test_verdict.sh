@@ -85,4 +85,26 @@ if cmp -s slow/results.tsv built-in/results.tsv; then fail "the calibration chan
 run "default folder" 0 "$tbmesh" sim good.yaml
 [ -s out/good/result.json ] || fail "default folder: out/good/result.json is missing"
 says "default folder" stdout 'out/good/result.json'
+
+# What no figure shows is a warning: in the table and in the JSON.
+# warns NAME EXIT FILE PATTERN
+warns() {
+    run "$1" "$2" "$tbmesh" sim "$3" -o doubt
+    says "$1" stdout "$4"
+    run "$1, JSON" "$2" "$tbmesh" sim --json "$3"
+    says "$1, JSON" stdout "^ *\"warnings\": .*$4"
+}
+{ sed 's|^ip: .*||' good.yaml && printf 'ip: none\n'; } >doubt.yaml
+warns "infeasible, yet simulated" 0 doubt.yaml 'infeasible \(no-gid1\)'
+{ cat good.yaml && printf 'faults:\n  - {at: 60 s, cut: "mac1:1"}\n'; } >doubt.yaml
+warns "a fault past the end" 0 doubt.yaml 'came after the end of the run'
+{ cat good.yaml && printf 'faults:\n  - {frames: {loss: 1e-9}}\n'; } >doubt.yaml
+warns "no frame lost" 0 doubt.yaml "'frames' had no effect"
+{ cat good.yaml && printf 'faults:\n  - {frames: {corrupt: 1}}\n'; } >doubt.yaml
+run "damaged" 0 "$tbmesh" sim doubt.yaml -o doubt
+says "damaged" stdout 'arrived with frames lost or changed'
+says "damaged" doubt/result.json 'arrived with frames lost or changed'
+says "damaged" doubt/results.tsv 'arrived with frames lost or changed'
+deadlock >doubt.yaml
+warns "a deadlock before the end" 3 doubt.yaml '1 of 2 rows were not simulated'
 finish

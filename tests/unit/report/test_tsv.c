@@ -102,6 +102,8 @@ Test(tsv, integers_are_copied_and_percentages_divided)
         {5, "share_wire_pct", "0.000"},
         {1, "deadlock", "false"},
         {1, "partial", "false"},
+        {1, "note", ""},
+        {4, "note", "a note"},
     };
     struct arena arena;
     struct hand_result hand;

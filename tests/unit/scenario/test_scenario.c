@@ -587,6 +587,49 @@ Test(scenario, faults_goals_matrix_and_parameters_arrive)
     scenario_done(&s);
 }
 
+Test(scenario, a_key_without_effect_is_told)
+{
+    static const struct {
+        const char *entry;
+        const char *warning; /* NULL: none */
+    } rows[] = {
+        {"all_reduce: {size: 4 KiB, chunk: 4 KiB}",
+         "'chunk' has no effect on all_reduce with jaccl-mesh"},
+        {"all_reduce: {size: 4 KiB, depth: 4}",
+         "'depth' has no effect on all_reduce with jaccl-mesh"},
+        {"all_reduce: {size: 4 KiB, wires: 1}",
+         "'wires' has no effect on all_reduce with jaccl-mesh"},
+        {"all_reduce: {size: 4 KiB, jaccl: 2026-02}", NULL},
+        {"all_reduce: {library: [ring, jaccl-mesh], size: 4 KiB, jaccl: 2026-02}", NULL},
+        {"all_reduce: {library: ring, size: 4 KiB, jaccl: 2026-02}",
+         "'jaccl' has no effect on all_reduce with ring"},
+        {"all_reduce: {library: ring, size: 4 KiB, wires: 1, chunk: 4 KiB, depth: 4}", NULL},
+        {"all_reduce: {library: tcp-ring, size: 4 KiB, send_completion: queued}",
+         "'send_completion' has no effect on all_reduce with tcp-ring"},
+        {"ping_pong: {size: 4 KiB, cold: true}", "'cold' has no effect on ping_pong with verbs"},
+        {"ping_pong: {library: tcp, size: 4 KiB, cold: true}", NULL},
+        {"ping_pong: {size: 4 KiB, depth: 2}", "'depth' has no effect on ping_pong with verbs"},
+        {"stream: {library: tcp, size: 4 KiB, depth: 2}", NULL},
+    };
+
+    for (size_t i = 0; i < COUNT_OF(rows); i++) {
+        char bytes[512];
+        struct source_text text;
+        struct scenario s;
+
+        (void)snprintf(bytes, sizeof bytes,
+                       "tbmesh: 1\nmachines:\n  - {name: a, model: mac-mini-m4-pro, count: 2}\n"
+                       "cables:\n  - {mesh: a, kind: tb5-1m}\nrun:\n  - %s\n",
+                       rows[i].entry);
+        text = files_text("s.yaml", bytes);
+        parse_good(rows[i].entry, &text, &s);
+        cr_expect_eq(s.warnings.count, rows[i].warning != NULL, "%s", rows[i].entry);
+        if (rows[i].warning && s.warnings.count > 0)
+            cr_expect_str_eq(s.warnings.items[0].text, rows[i].warning);
+        scenario_done(&s);
+    }
+}
+
 Test(scenario, own_models_stand_beside_the_catalogue)
 {
     struct source_text text = files_text(

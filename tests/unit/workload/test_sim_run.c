@@ -699,3 +699,36 @@ Test(sim_run, what_cannot_run_says_why_and_where)
     cr_expect_eq(err.pos.line, 7);
     bench_done(&b);
 }
+
+Test(sim_run, messages_that_arrive_damaged_are_in_the_row)
+{
+    static const struct {
+        const char *name;
+        enum run_library library;
+        uint32_t corrupt_ppb;
+        bool is_damaged;
+    } rows[] = {
+        {"clean", LIBRARY_JACCL_MESH, 0, false},
+        {"all frames changed", LIBRARY_JACCL_MESH, 1000000000, true},
+        {"TCP repeats them", LIBRARY_TCP_RING, 1000000000, false},
+    };
+
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        struct fault fault = {.kind = FAULT_FRAMES, .cable = {ID_NONE}};
+        struct bench b;
+        struct run_item item;
+        struct sim_result result;
+
+        bench_init(&b, 3);
+        bench_mesh(&b);
+        fault.corrupt_ppb = rows[i].corrupt_ppb;
+        item = bench_item(&b, RUN_ALL_REDUCE, rows[i].library, 4096);
+        item.repeat = 2;
+        result = run_with(&b, &item, 1, (struct sim_input){.faults = &fault, .fault_count = 1});
+        /* Two messages to each of three, twice. */
+        cr_expect_eq(result.rows[0].damaged, rows[i].is_damaged ? 12 : 0, "%s", rows[i].name);
+        cr_expect_eq(result.rows[0].note != NULL, rows[i].is_damaged, "%s", rows[i].name);
+        sim_result_done(&result);
+        bench_done(&b);
+    }
+}
