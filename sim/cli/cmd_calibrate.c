@@ -1,10 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include <stdbool.h>
+#include <stddef.h>
+
 #include "sim/base/text.h"
 #include "sim/cli/cli.h"
 #include "sim/cli/log.h"
 #include "sim/cli/measurements.h"
 #include "sim/cli/progress.h"
 #include "sim/cli/stop.h"
+#include "sim/fabric/model.h"
 #include "sim/plan/calibrate.h"
 #include "sim/report/validation.h"
 

@@ -3,9 +3,15 @@
 
 #include <string.h>
 
+#include <glib.h>
+
+#include "sim/base/arena.h"
+#include "sim/base/err.h"
 #include "sim/cli/embedded.h"
 #include "sim/cli/file_io.h"
+#include "sim/plan/measurement.h"
 #include "sim/scenario/measurement.h"
+#include "sim/scenario/scenario.h"
 
 /* Rows of several files, one after another. */
 struct row_list {

@@ -27,7 +27,10 @@
 #include <string.h>
 
 #include "sim/base/rng.h"
+#include "sim/core/engine.h"
+#include "sim/core/trace.h"
 #include "sim/fabric/fabric_state.h"
+#include "sim/fabric/model.h"
 
 static uint32_t round_up_pow2(uint32_t n)
 {

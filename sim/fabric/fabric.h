@@ -16,6 +16,7 @@
 #include "sim/base/ids.h"
 #include "sim/base/units.h"
 #include "sim/core/engine.h"
+#include "sim/core/evq.h"
 #include "sim/core/trace.h"
 #include "sim/fabric/cluster.h"
 #include "sim/fabric/param.h"

@@ -11,6 +11,9 @@
  * which is how measurements differ: 47-64 Gb/s one way, 40 + 40 both ways (exo issue 2063, avlp12),
  * and a second TCP ring that adds half, not all (mlx PR 1985).
  */
+#include <stdint.h>
+
+#include "sim/base/units.h"
 #include "sim/fabric/fabric_state.h"
 
 simtime fabric_stack_pass(struct fabric *f, uint32_t port_ix, uint32_t direction, simtime start,

@@ -14,9 +14,15 @@
  * Wire time: a full frame takes frame_bytes at the goodput of the line; the last frame of a
  * message takes the time of its own bytes.
  */
-#include <string.h>
+#include <stdbool.h>
+#include <stdint.h>
 
+#include "sim/base/ids.h"
 #include "sim/base/rng.h"
+#include "sim/base/units.h"
+#include "sim/core/engine.h"
+#include "sim/core/trace.h"
+#include "sim/fabric/fabric.h"
 #include "sim/fabric/fabric_state.h"
 
 #define LINE_80G UINT64_C(80000000000)

@@ -16,7 +16,14 @@
  * Invariants: reserved counts claims, one for each RDMA message that got in line; a message is in
  * exactly one of queue, line, flight.
  */
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "sim/base/ids.h"
 #include "sim/base/rng.h"
+#include "sim/base/units.h"
+#include "sim/core/engine.h"
+#include "sim/fabric/fabric.h"
 #include "sim/fabric/fabric_state.h"
 
 static inline uint32_t flow_of(uint32_t qp, uint32_t hop)

@@ -22,11 +22,15 @@
  */
 #include "sim/plan/calibrate.h"
 
-#include <stdio.h>
 #include <string.h>
 
 #include "sim/base/text.h"
+#include "sim/base/units.h"
+#include "sim/fabric/cluster.h"
+#include "sim/fabric/model.h"
+#include "sim/plan/measurement.h"
 #include "sim/plan/validate.h"
+#include "sim/workload/run.h"
 
 #define SCREEN_PPM    INT64_C(5000) /* a row depends on a variable if SCREEN_MOVE moves it so much */
 #define SCREEN_SHIFT  2             /* the move of the screening: value >> 2, a quarter */

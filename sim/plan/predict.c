@@ -23,6 +23,10 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "sim/base/ids.h"
+#include "sim/base/units.h"
+#include "sim/core/evq.h"
+#include "sim/fabric/fabric.h"
 #include "sim/plan/predict_parts.h"
 #include "sim/plan/words.h"
 

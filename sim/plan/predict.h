@@ -11,6 +11,7 @@
 #include "sim/base/err.h"
 #include "sim/fabric/cluster.h"
 #include "sim/fabric/model.h"
+#include "sim/fabric/param.h"
 #include "sim/plan/measurement.h"
 #include "sim/workload/run.h"
 

@@ -9,11 +9,21 @@
  * ports, with the number of cables that the row states or one.
  */
 #include <stdarg.h>
+#include <stdbool.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <string.h>
 
+#include "sim/base/arena.h"
+#include "sim/base/ids.h"
+#include "sim/base/units.h"
+#include "sim/fabric/cluster.h"
+#include "sim/fabric/model.h"
+#include "sim/plan/measurement.h"
+#include "sim/plan/predict.h"
 #include "sim/plan/predict_parts.h"
 #include "sim/plan/words.h"
+#include "sim/workload/run.h"
 
 #define HOSTS_MAX UINT32_C(64)
 /* Cables of the catalogue that a row without any word about them stands for. */

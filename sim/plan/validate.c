@@ -16,6 +16,12 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "sim/base/units.h"
+#include "sim/fabric/cluster.h"
+#include "sim/fabric/model.h"
+#include "sim/fabric/param.h"
+#include "sim/workload/run.h"
+
 #define PPM         INT64_C(1000000)
 #define ERROR_LIMIT INT64_C(1000000000000)
 

@@ -1,7 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include <json-glib/json-glib.h>
+#include <stdbool.h>
+#include <stdint.h>
 #include <stdio.h>
-#include <string.h>
 
+#include "sim/base/arena.h"
+#include "sim/base/text.h"
+#include "sim/fabric/param.h"
+#include "sim/plan/calibrate.h"
+#include "sim/plan/measurement.h"
 #include "sim/report/fields.h"
 #include "sim/report/validation.h"
 #include "sim/scenario/quantity.h"

@@ -1,8 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "sim/report/explain.h"
 
+#include <json-glib/json-glib.h>
+#include <stdint.h>
 #include <string.h>
 
+#include "sim/base/units.h"
+#include "sim/fabric/param.h"
 #include "sim/report/explain_table.h"
 #include "sim/report/human.h"
 #include "sim/report/table.h"

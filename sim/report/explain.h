@@ -6,6 +6,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+#include "sim/base/arena.h"
 #include "sim/base/text.h"
 #include "sim/fabric/model.h"
 #include "sim/report/json_report.h"

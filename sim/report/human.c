@@ -9,7 +9,6 @@
 
 #include <stdbool.h>
 #include <stdio.h>
-#include <string.h>
 
 #include "sim/scenario/quantity.h"
 

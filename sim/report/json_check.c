@@ -1,7 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "sim/report/json_check.h"
 
+#include <json-glib/json-glib.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "sim/base/arena.h"
+#include "sim/base/err.h"
+#include "sim/fabric/cluster.h"
 #include "sim/report/json_scenario.h"
+#include "sim/scenario/scenario.h"
 
 const char *check_severity_text(enum check_severity severity)
 {

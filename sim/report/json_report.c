@@ -3,6 +3,7 @@
 
 #include <stdio.h>
 
+#include "sim/fabric/param.h"
 #include "sim/report/json_text.h"
 
 void json_add_text(JsonBuilder *builder, const char *name, const char *value)

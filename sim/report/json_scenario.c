@@ -1,6 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "sim/report/json_scenario.h"
 
+#include <stddef.h>
+#include <stdint.h>
+
+#include "sim/base/err.h"
+#include "sim/base/ids.h"
+#include "sim/base/units.h"
+#include "sim/fabric/model.h"
 #include "sim/report/json_report.h"
 
 const char *json_end_name(const struct cluster *cluster, struct cluster_end end,

@@ -1,8 +1,19 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "sim/report/json_sim.h"
 
+#include <json-glib/json-glib.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "sim/base/arena.h"
+#include "sim/base/units.h"
+#include "sim/fabric/cluster.h"
+#include "sim/plan/check.h"
 #include "sim/report/json_scenario.h"
 #include "sim/report/series.h"
+#include "sim/scenario/scenario.h"
+#include "sim/workload/run.h"
 
 static void add_latency(JsonBuilder *builder, const struct run_result *row)
 {

@@ -11,7 +11,6 @@
 #include <math.h>
 #include <stdbool.h>
 #include <stdio.h>
-#include <stdlib.h>
 
 static void print_string(const char *string, struct text *ret)
 {

@@ -9,9 +9,12 @@
 #include "sim/report/series.h"
 
 #include <stdbool.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <string.h>
 
+#include "sim/base/units.h"
+#include "sim/fabric/fabric.h"
 #include "sim/report/human.h"
 
 #define ATTRIBUTE_TEXT_MAX 64

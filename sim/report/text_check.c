@@ -1,8 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "sim/report/text_check.h"
 
+#include <stddef.h>
+#include <stdint.h>
+
+#include "sim/base/err.h"
+#include "sim/plan/check.h"
+#include "sim/report/json_report.h"
 #include "sim/report/table.h"
 #include "sim/report/text_scenario.h"
+#include "sim/scenario/scenario.h"
 
 static void print_verdict(const struct check_result *check, struct text *ret)
 {

@@ -1,8 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "sim/report/text_scenario.h"
 
+#include <stdbool.h>
+#include <stdint.h>
 #include <stdio.h>
 
+#include "sim/base/ids.h"
+#include "sim/base/units.h"
+#include "sim/fabric/model.h"
 #include "sim/report/table.h"
 #include "sim/scenario/quantity.h"
 

@@ -3,7 +3,11 @@
 #ifndef SIM_REPORT_TEXT_SCENARIO_H
 #define SIM_REPORT_TEXT_SCENARIO_H
 
+#include <stddef.h>
+
 #include "sim/base/text.h"
+#include "sim/fabric/cluster.h"
+#include "sim/scenario/expect.h"
 #include "sim/scenario/scenario.h"
 
 /* Lines are not longer than this where it can be helped. */

@@ -1,12 +1,19 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "sim/report/text_sim.h"
 
+#include <stdbool.h>
+#include <stdint.h>
 #include <string.h>
 
+#include "sim/base/units.h"
+#include "sim/fabric/param.h"
 #include "sim/report/human.h"
+#include "sim/report/json_report.h"
 #include "sim/report/series.h"
 #include "sim/report/table.h"
 #include "sim/report/text_scenario.h"
+#include "sim/scenario/scenario.h"
+#include "sim/workload/run.h"
 
 #define LATENCY   "latency"
 #define BANDWIDTH "bandwidth"

@@ -8,8 +8,10 @@
  */
 #include "sim/report/tsv.h"
 
+#include <stdint.h>
 #include <string.h>
 
+#include "sim/base/units.h"
 #include "sim/report/human.h"
 
 enum column_kind {

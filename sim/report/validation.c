@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "sim/report/validation.h"
 
-#include <stdio.h>
+#include <json-glib/json-glib.h>
 #include <string.h>
 
+#include "sim/base/arena.h"
+#include "sim/plan/measurement.h"
 #include "sim/report/fields.h"
 
 #define COLUMNS 6

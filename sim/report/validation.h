@@ -4,6 +4,7 @@
 #define SIM_REPORT_VALIDATION_H
 
 #include "sim/base/text.h"
+#include "sim/fabric/param.h"
 #include "sim/plan/calibrate.h"
 #include "sim/plan/validate.h"
 #include "sim/report/json_report.h"

@@ -21,6 +21,7 @@
 #include "sim/workload/closed.h"
 
 #include <stdbool.h>
+#include <stddef.h>
 
 #include "sim/base/arena.h"
 #include "sim/base/err.h"

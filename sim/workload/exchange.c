@@ -25,6 +25,12 @@
 #include <stddef.h>
 #include <stdlib.h>
 
+#include "sim/core/engine.h"
+#include "sim/fabric/cluster.h"
+#include "sim/fabric/model.h"
+#include "sim/workload/run.h"
+#include "sim/workload/verify.h"
+
 /* Events of the exchange's own, counted from x->kind. */
 enum own_event {
     OWN_WAKE,  /* worker: its clock has come, the inbox is not empty */

@@ -7,7 +7,11 @@
 #include <stdint.h>
 
 #include "sim/base/arena.h"
+#include "sim/base/ids.h"
+#include "sim/base/units.h"
 #include "sim/fabric/fabric.h"
+#include "sim/fabric/param.h"
+#include "sim/workload/layout.h"
 #include "sim/workload/plan.h"
 #include "sim/workload/verify.h"
 

@@ -7,9 +7,16 @@
  * nobody sent.
  */
 #include <stddef.h>
+#include <stdint.h>
 
+#include "sim/base/arena.h"
+#include "sim/base/ids.h"
 #include "sim/base/text.h"
+#include "sim/fabric/cluster.h"
+#include "sim/fabric/fabric.h"
 #include "sim/workload/exchange.h"
+#include "sim/workload/layout.h"
+#include "sim/workload/plan.h"
 
 #define LINES_MAX 8U
 

@@ -24,9 +24,11 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "sim/base/err.h"
 #include "sim/base/ids.h"
 #include "sim/fabric/cluster.h"
 #include "sim/fabric/model.h"
+#include "sim/fabric/param.h"
 #include "sim/workload/layout.h"
 #include "sim/workload/plan.h"
 #include "sim/workload/run.h"

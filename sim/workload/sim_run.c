@@ -12,13 +12,27 @@
  * the rest. So the shares add up to the latency exactly.
  */
 #include <assert.h>
+#include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 #include <stdlib.h>
 
+#include "sim/base/arena.h"
+#include "sim/base/err.h"
 #include "sim/base/hist.h"
+#include "sim/base/ids.h"
+#include "sim/base/units.h"
+#include "sim/core/engine.h"
+#include "sim/core/trace.h"
+#include "sim/fabric/cluster.h"
+#include "sim/fabric/fabric.h"
+#include "sim/fabric/param.h"
 #include "sim/workload/closed.h"
 #include "sim/workload/exchange.h"
+#include "sim/workload/layout.h"
+#include "sim/workload/plan.h"
 #include "sim/workload/run.h"
+#include "sim/workload/verify.h"
 
 #define FABRIC_ALIGN 64U
 

@@ -18,6 +18,8 @@
 
 #include "sim/base/rng.h"
 #include "sim/workload/dtype.h"
+#include "sim/workload/layout.h"
+#include "sim/workload/run.h"
 
 #define BYTES_MAX   (UINT64_C(1) << 30)
 #define EXACT_MAX   256U /* bfloat16 holds every whole number up to here */
