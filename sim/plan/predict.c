@@ -20,6 +20,7 @@
  */
 #include "sim/plan/predict.h"
 
+#include <assert.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -238,6 +239,9 @@ static int64_t find_limit(const struct predict_case *c)
     uint64_t size = c->item.sizes[0].bytes;
     uint64_t rate = line_rate(&c->cluster);
     u128 bytes = least_bytes_times_n(&c->item, size);
+
+    assert(rate > 0 && c->item.node_count > 0);
+
     u128 span = bytes * 8 * (uint64_t)PS_PER_S / rate / c->item.node_count;
 
     if (c->item.op == RUN_STREAM)
@@ -250,12 +254,15 @@ static int64_t find_limit(const struct predict_case *c)
         .bps;
 }
 
+// NOLINTBEGIN(bugprone-macro-parentheses): a string that stands alone needs none
 static const char *const no_model[] = {
 #define X(id, name, why) [MEASUREMENT_##id] = why,
     MEASUREMENT_KIND_LIST(X)
 #undef X
 };
+// NOLINTEND(bugprone-macro-parentheses)
 
+// NOLINTNEXTLINE(readability-non-const-parameter): predict_refuse writes it through the maker
 bool predict_prepare(const struct predict_source *source, const struct measurement *row,
                      struct arena *arena, struct predict_case *ret, char reason[PREDICT_REASON_MAX])
 {

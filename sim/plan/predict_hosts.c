@@ -8,6 +8,7 @@
  * on each cable. Rings are cabled as rings, everything else as a full mesh, on the lowest free
  * ports, with the number of cables that the row states or one.
  */
+#include <assert.h>
 #include <stdarg.h>
 #include <stdbool.h>
 #include <stdint.h>
@@ -227,6 +228,7 @@ static bool is_ring_library(enum run_library library)
 }
 
 /* Cables every pair, or every pair of neighbours of a ring. */
+// NOLINTNEXTLINE(readability-function-size): pairs and their cables are three plain loops
 static bool add_cables(const struct predict_maker *p, struct predict_case *c)
 {
     uint32_t n = p->row->nodes;
@@ -261,6 +263,7 @@ bool predict_make_cluster(const struct predict_maker *p, struct predict_case *c)
     c->chips = arena_alloc_array(p->arena, p->row->nodes, sizeof *c->chips);
     nodes = arena_alloc_array(p->arena, p->row->nodes, sizeof *nodes);
     for (uint32_t i = 0; i < p->row->nodes; i++) {
+        assert(models[i]); /* find_models filled that many */
         if (!models[i]->chip)
             return predict_refuse(p, "%s is no computer", models[i]->name);
         add_host(p, c, models[i]);

@@ -12,10 +12,13 @@ void field_number(char ret[FIELD_MAX], int64_t value, int64_t scale)
 {
     double number = field_in_unit(value, scale);
     double magnitude = number < 0 ? -number : number;
+    double next = 1;
     int decimals = 4;
 
-    for (double next = 1; decimals > 0 && magnitude >= next; next *= 10)
+    while (decimals > 0 && magnitude >= next) {
         decimals--;
+        next *= 10;
+    }
     (void)snprintf(ret, FIELD_MAX, "%.*f", decimals, number);
 }
 

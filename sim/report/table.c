@@ -8,6 +8,7 @@
  */
 #include "sim/report/table.h"
 
+#include <assert.h>
 #include <stdarg.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -148,6 +149,7 @@ static size_t *find_widths(const struct table *table)
 {
     size_t *widths = arena_alloc_array(table->arena, table->column_count, sizeof *widths);
 
+    assert(table->column_count > 0);
     for (size_t i = 0; i < table->column_count; i++)
         widths[i] = table_text_width(table->columns[i].title);
     for (size_t i = 0; i < table->cell_count; i++) {

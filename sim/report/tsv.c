@@ -186,8 +186,8 @@ void tsv_print_links(JsonNode *root, struct text *ret)
 
             percent_text(percent, busy_ps, width);
             print_text(json_object_get_string_member(link, "link"), ret);
-            text_add(ret, "\t%u\t%lld\t%lld\t%lld\t%s\n", l, (long long)(b * width),
-                     (long long)((b + 1) * width), (long long)busy_ps, percent);
+            text_add(ret, "\t%u\t%lld\t%lld\t%lld\t%s\n", l, (long long)b * width,
+                     ((long long)b + 1) * width, (long long)busy_ps, percent);
         }
     }
 }

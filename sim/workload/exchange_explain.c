@@ -61,6 +61,7 @@ static void add_flow(const struct exchange *x, const struct worker *w, uint32_t 
                  (unsigned long long)flow->arrived + 1, (unsigned long long)flow->count, peer);
 }
 
+// NOLINTNEXTLINE(readability-function-size): workers, their flows, and the line too many
 const char *exchange_explain(const struct exchange *x, struct arena *arena)
 {
     struct text text;

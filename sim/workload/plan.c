@@ -83,6 +83,7 @@ static bool check_size(const struct run_item *item, uint64_t size, uint32_t elem
     return true;
 }
 
+// NOLINTNEXTLINE(readability-function-size): what a plan follows from are five different things
 bool plan_make(const struct run_item *item, bytecount size, const struct layout *layout,
                const struct cluster *cluster, const struct param_set *params, struct plan *ret,
                struct err *reterr)

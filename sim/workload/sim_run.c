@@ -152,11 +152,23 @@ static bool prepare(struct runner *r)
     }
     r->mem = alloc_zeroed(fabric_mem_size(&config) + FABRIC_ALIGN, 1);
     at = ((uintptr_t)r->mem + FABRIC_ALIGN - 1) / FABRIC_ALIGN * FABRIC_ALIGN;
+    // NOLINTNEXTLINE(performance-no-int-to-ptr): the block has to begin at a multiple of 64
     r->fabric = fabric_init((void *)at, &config);
     for (size_t i = 0; i < input->item_count; i++)
         exchange_connect(r->fabric, &r->layouts[i], input->items[i].send_completion);
     schedule_faults(r);
     return true;
+}
+
+/* Adds neighbouring bins of one link. */
+static void halve_bins(uint64_t *use, size_t bins)
+{
+    for (size_t i = 0; i < bins; i++) {
+        uint64_t low = 2 * i < bins ? use[2 * i] : 0;
+        uint64_t high = 2 * i + 1 < bins ? use[2 * i + 1] : 0;
+
+        use[i] = low + high;
+    }
 }
 
 /* Doubles the width of the bins until `to` lies inside them. */
@@ -166,20 +178,13 @@ static void widen_bins(struct runner *r, simtime to)
     uint32_t links = fabric_link_count(r->fabric);
 
     while (to.ps > r->bin_width.ps * (int64_t)bins) {
-        for (uint32_t link = 0; link < links; link++) {
-            uint64_t *use = r->use + (uint64_t)link * bins;
-
-            for (uint32_t i = 0; i < bins; i++) {
-                uint64_t low = 2 * i < bins ? use[2 * i] : 0;
-                uint64_t high = 2 * i + 1 < bins ? use[2 * i + 1] : 0;
-
-                use[i] = low + high;
-            }
-        }
+        for (uint32_t link = 0; link < links; link++)
+            halve_bins(r->use + (uint64_t)link * bins, bins);
         r->bin_width.ps *= 2;
     }
 }
 
+// NOLINTNEXTLINE(readability-function-size): the shape of a trace callback
 static void record_use(void *ctx, link_id link, qp_id qp, simtime from, simtime to, uint64_t frames,
                        bytecount payload)
 {
