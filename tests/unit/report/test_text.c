@@ -40,8 +40,8 @@ Test(text_sim, every_part_of_a_result_is_shown)
         "  holds: frames > 1\n",
         "assumed, since nobody has published a measurement:\n  ip.window = ",
         "rdma.latency, rdma.jitter",
-        "12345 events, 99 frames (2 lost, 1 damaged), 500.0 us of simulated time, digest "
-        "00deadbeefcafe01",
+        "12345 events, 99 frames (2 lost, 1 damaged), 500.0 us of simulated time",
+        ", digest 00deadbeefcafe01\n",
     };
     struct arena arena;
     struct hand_result hand;
