@@ -38,7 +38,8 @@
 #define FOLLOW_PPM    INT64_C(500)
 #define PROBE_PCT     5            /* how far the result is moved to see whether the sum grows */
 #define PROBE_PPM     INT64_C(500) /* growth that counts */
-#define CYCLES_MAX    12
+#define CYCLES_MAX    16
+#define FINE_SHIFT    6
 #define SWEEPS_MAX    40
 #define BOUND_FACTOR  16 /* values stay within start / 16 to start * 16 */
 #define PPM           INT64_C(1000000)
@@ -377,20 +378,33 @@ static void refresh(struct fit *fit)
 /* Steps that reach three digits: start >> LAST_SHIFT is below a thousandth of the start. */
 #define LAST_SHIFT 10U
 
+/* All steps from start >> first on; true when something moved. */
+static bool run_cycle(struct fit *fit, uint32_t first, uint32_t cycle)
+{
+    bool has_moved = false;
+
+    screen(fit);
+    for (uint32_t shift = first; shift <= LAST_SHIFT; shift++) {
+        has_moved |= descend(fit, shift);
+        if (fit->input->progress)
+            fit->input->progress(fit->input->ctx, (uint64_t)cycle * (LAST_SHIFT + 1) + shift,
+                                 (uint64_t)CYCLES_MAX * (LAST_SHIFT + 1));
+    }
+    refresh(fit);
+    return has_moved;
+}
+
+/* Small steps follow a cycle that moved; the end is a cycle of all steps that moves nothing. */
 static void search(struct fit *fit)
 {
-    bool has_moved = true;
+    uint32_t first = STEP_SHIFT;
 
-    for (uint32_t cycle = 0; has_moved && cycle < CYCLES_MAX && !is_stopped(fit); cycle++) {
-        has_moved = false;
-        screen(fit);
-        for (uint32_t shift = STEP_SHIFT; shift <= LAST_SHIFT; shift++) {
-            has_moved |= descend(fit, shift);
-            if (fit->input->progress)
-                fit->input->progress(fit->input->ctx, cycle * (LAST_SHIFT + 1) + shift,
-                                     CYCLES_MAX * (LAST_SHIFT + 1));
-        }
-        refresh(fit);
+    for (uint32_t cycle = 0; cycle < CYCLES_MAX && !is_stopped(fit); cycle++) {
+        bool has_moved = run_cycle(fit, first, cycle);
+
+        if (!has_moved && first == STEP_SHIFT)
+            break;
+        first = has_moved ? FINE_SHIFT : STEP_SHIFT;
     }
     screen(fit);
 }

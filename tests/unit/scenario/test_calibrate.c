@@ -20,7 +20,7 @@ static void tear_down(void)
     rows_done(&rows);
 }
 
-TestSuite(calibrate, .init = set_up, .fini = tear_down, .timeout = 55);
+TestSuite(calibrate, .init = set_up, .fini = tear_down);
 
 static void fit(const struct measurement *list, size_t count, const struct param_set *start,
                 struct calibrate_result *ret)
