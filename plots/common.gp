@@ -10,7 +10,8 @@ set datafile missing NaN
 # Okabe and Ito (2008): eight colours that colour-blind people tell apart; yellow last, it is pale.
 array colours[8] = ["#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#000000", "#f0e442"]
 colour(i) = colours[(i - 1) % 8 + 1]
-mark(i) = int(word("7 5 9 11 13 6 4 8", (i - 1) % 8 + 1))
+# Seven marks, so that the ninth series has the first colour with another mark.
+mark(i) = int(word("7 5 9 11 13 6 4", (i - 1) % 7 + 1))
 
 ink = "#222222"
 pale = "#d8d8d8"
@@ -18,8 +19,7 @@ set border 3 linewidth 1 linecolor rgb ink
 set tics nomirror out textcolor rgb ink
 set grid back linecolor rgb pale linewidth 0.7 dashtype 1
 set title textcolor rgb ink
-set key at screen 0.5, 0.045 center center horizontal Left reverse textcolor rgb ink samplen 3 width 2 noenhanced
-set bmargin 5.5
+set key horizontal Left reverse textcolor rgb ink samplen 3 width 2 noenhanced
 
 # Both forms have the same layout: the PNG is the SVG at twice its size.
 svg(width, height) = sprintf("set terminal svg enhanced size %d,%d font 'DejaVu Sans,Verdana,sans-serif,13' background '#ffffff'", width, height)
@@ -47,6 +47,16 @@ set table $unused
 plot 'results.tsv' using (note_series(strcol("series"))):(note_size(column("size_bytes"))):(note_partial(strcol("partial"))) with table
 unset table
 series_count = lesser(words(series), 16)
+
+# The legend stands below the axes and gets the room that its names need: a letter takes 8 of 900.
+widest = 1
+do for [i = 1 : series_count] { widest = greater(widest, strlen(word(series, i))) }
+legend_columns = greater(1, lesser(series_count, floor(860.0 / (8 * widest + 70))))
+legend_height = 20 * ceil(1.0 * series_count / legend_columns)
+place_legend(height) = sprintf("set key at screen 0.5, %.4f center center maxcols %d; set bmargin at screen %.4f", \
+    (0.5 * legend_height + 10) / height, legend_columns, (legend_height + 80.0) / height)
+# A bound is a dashed line; where a series may have a single size, its ends are marked too.
+bound_mark = series_count > 6 || least_size == most_size ? 2 : 0
 is_series(i) = strcol("series") eq word(series, i)
 # An interrupted run says so in each figure.
 note = is_partial ? "  (PARTIAL: the run was interrupted)" : ""

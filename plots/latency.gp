@@ -18,21 +18,22 @@ if (most_size > 0 && most_ps > 0) {
     set yrange [least_ps / 1.6 : most_ps * 1.6]
     set ylabel "latency" textcolor rgb ink
     set ytics () scale 1, 0
-    # Within less than two decades, 2 and 5 are named too.
+    # Within less than two decades, 2 and 5 are named too; within less than one, all digits.
     do for [power = 0 : 14] {
-        set ytics add (span_name(10.0 ** power) 10.0 ** power)
-        if (most_ps / least_ps < 100) {
-            set ytics add (span_name(2 * 10.0 ** power) 2 * 10.0 ** power)
-            set ytics add (span_name(5 * 10.0 ** power) 5 * 10.0 ** power)
+        do for [digit = 1 : 9] {
+            named = digit == 1 || (digit == 2 || digit == 5) && most_ps / least_ps < 100 || most_ps / least_ps < 4
+            if (named) { set ytics add (span_name(digit * 10.0 ** power) digit * 10.0 ** power) }
         }
     }
+    height = 520 + legend_height
+    eval(place_legend(height))
     set bars 0.4
     do for [form in "svg png"] {
-        eval(form eq "svg" ? svg(900, 560) : png(900, 560))
+        eval(form eq "svg" ? svg(900, height) : png(900, height))
         set output 'latency.'.form
         plot for [i = 1 : series_count] 'results.tsv' \
                 using (is_series(i) ? column("size_bytes") : NaN):(positive(column("bound_ps"))) \
-                with lines linewidth 1.5 linecolor rgb colour(i) dashtype (8, 6) notitle, \
+                with linespoints linewidth 1.5 linecolor rgb colour(i) dashtype (8, 6) pointtype bound_mark pointsize 0.6 notitle, \
             for [i = 1 : series_count] 'results.tsv' \
                 using (is_series(i) ? column("size_bytes") : NaN):(positive(column("latency_median_ps"))): \
                 (positive(column("latency_min_ps"))):(positive(column("latency_p99_ps"))) \

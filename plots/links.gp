@@ -4,9 +4,11 @@ load 'common.gp'
 links = 0
 cells = 0
 last_ps = 0
+most_busy = 0
 note_link(number, to) = (links = greater(links, number + 1), last_ps = greater(last_ps, to), cells = cells + 1, 0)
+note_busy(pct) = (most_busy = greater(most_busy, pct), 0)
 set table $unused
-plot 'links.tsv' using (note_link(column("link_number"), column("to_ps"))):(0) with table
+plot 'links.tsv' using (note_link(column("link_number"), column("to_ps"))):(note_busy(column("busy_pct"))) with table
 unset table
 
 # When each series ran, as a name above the map and a line at its end.
@@ -18,8 +20,9 @@ note_times(i) = (begins = is_series(i) ? lesser(begins, column("began_ps")) : be
 if (links > 0) {
     # ColorBrewer's Blues: even steps of lightness, so that it reads in grey and to the colour-blind.
     set palette defined (0 "#f7fbff", 0.25 "#c6dbef", 0.5 "#6baed6", 0.75 "#2171b5", 1 "#08306b")
-    set cbrange [0 : 100]
-    set cbtics 0, 25, 100 format "%g %%" scale 0.5
+    darkest = most_busy > 50 ? 100 : most_busy > 20 ? 50 : most_busy > 8 ? 20 : most_busy > 4 ? 8 : 4
+    set cbrange [0 : darkest]
+    set cbtics 0, darkest / 4.0, darkest format "%g %%" scale 0.5
     set colorbox user origin screen 0.905, graph 0 size screen 0.018, graph 1
     set title "Use of each direction of each cable over simulated time".note offset 0, 1
     unit_ps = last_ps < 1e9 ? 1e6 : last_ps < 1e12 ? 1e9 : 1e12
@@ -31,6 +34,7 @@ if (links > 0) {
     set rmargin at screen 0.885
     set bmargin 3.5
     set tmargin 4
+    height = greater(320, 160 + 22 * lesser(links, 40))
     run_ps = 0
     do for [i = 1 : series_count] {
         begins = 1e30
@@ -40,7 +44,7 @@ if (links > 0) {
         unset table
         run_ps = greater(run_ps, ends)
         if (ends > begins) {
-            set arrow from ends / unit_ps, graph 0 to ends / unit_ps, graph 1.03 nohead front linewidth 1 linecolor rgb ink
+            set arrow from ends / unit_ps, graph 0 to ends / unit_ps, graph (1 + 12.0 / height) nohead front linewidth 1 linecolor rgb ink
         }
     }
     if (run_ps <= 0) { run_ps = last_ps }
@@ -53,11 +57,10 @@ if (links > 0) {
         unset table
         # A name needs about a hundredth of the width for each letter.
         if (ends > begins && (ends - begins) / run_ps > 0.012 * strlen(word(series, i))) {
-            set label word(series, i) at (begins + ends) / 2 / unit_ps, graph 1.045 center font ",11" textcolor rgb ink noenhanced
+            set label word(series, i) at (begins + ends) / 2 / unit_ps, graph 1 offset 0, 0.7 center font ",11" textcolor rgb ink noenhanced
         }
     }
     every = ceil(links / 40.0)
-    height = greater(320, 160 + 22 * lesser(links, 40))
     set ytics scale 0 font ",11"
     mid(a, b) = (column(a) + column(b)) / 2 / unit_ps
     name(number) = int(number) % every == 0 ? strcol("link") : ""
