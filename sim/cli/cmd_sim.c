@@ -35,8 +35,11 @@
 #include "sim/scenario/scenario.h"
 #include "sim/workload/run.h"
 
-/* Bins of the use of links over time: as many as a figure can show. */
-#define USE_BINS 200U
+/* Bins of the use of links over time: as many as a figure can show; fewer where there are many
+ * links, since nobody reads a table of a million rows. */
+#define USE_BINS_MAX  200U
+#define USE_BINS_MIN  16U
+#define USE_CELLS_MAX 32768U
 
 static int run_sim(struct cli *cli, int argc, char **argv);
 
@@ -69,6 +72,16 @@ struct sim_call {
     struct sim_report report;
 };
 
+static uint32_t choose_bins(const struct cluster *cluster)
+{
+    size_t links = 2 * cluster->cable_count;
+    size_t bins = links > 0 ? USE_CELLS_MAX / links : USE_BINS_MAX;
+
+    if (bins > USE_BINS_MAX)
+        return USE_BINS_MAX;
+    return bins < USE_BINS_MIN ? USE_BINS_MIN : (uint32_t)bins;
+}
+
 static bool simulate(struct sim_call *call)
 {
     const struct scenario *scenario = call->scenario;
@@ -83,7 +96,7 @@ static bool simulate(struct sim_call *call)
         .has_jitter = scenario->has_jitter,
         .evq = EVQ_CALENDAR,
         .unmatched = scenario->unmatched,
-        .use_bins = USE_BINS,
+        .use_bins = choose_bins(&scenario->cluster),
     };
     struct progress *progress = progress_new("simulating");
     const struct sim_watch watch = {
