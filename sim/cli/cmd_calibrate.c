@@ -10,6 +10,7 @@
 #include "sim/cli/stop.h"
 #include "sim/fabric/model.h"
 #include "sim/plan/calibrate.h"
+#include "sim/report/json_report.h"
 #include "sim/report/validation.h"
 
 static int run_calibrate(struct cli *cli, int argc, char **argv);

@@ -9,6 +9,7 @@
 #include "sim/cli/stop.h"
 #include "sim/fabric/model.h"
 #include "sim/plan/validate.h"
+#include "sim/report/json_report.h"
 #include "sim/report/validation.h"
 
 static int run_validate(struct cli *cli, int argc, char **argv);

@@ -8,11 +8,13 @@
  */
 #include "sim/cli/doubts.h"
 
+#include <stdbool.h>
 #include <string.h>
 
 #include "sim/base/arena.h"
+#include "sim/base/err.h"
 #include "sim/base/text.h"
-#include "sim/fabric/cluster.h"
+#include "sim/base/units.h"
 #include "sim/report/human.h"
 
 struct doubts {

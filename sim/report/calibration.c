@@ -10,6 +10,7 @@
 #include "sim/plan/calibrate.h"
 #include "sim/plan/measurement.h"
 #include "sim/report/fields.h"
+#include "sim/report/json_report.h"
 #include "sim/report/validation.h"
 #include "sim/scenario/quantity.h"
 

@@ -2,9 +2,12 @@
 #include "sim/report/validation.h"
 
 #include <json-glib/json-glib.h>
+#include <stdbool.h>
+#include <stdint.h>
 #include <string.h>
 
 #include "sim/base/arena.h"
+#include "sim/fabric/param.h"
 #include "sim/plan/measurement.h"
 #include "sim/report/fields.h"
 

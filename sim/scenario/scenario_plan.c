@@ -20,7 +20,6 @@
 #include "sim/plan/check.h"
 #include "sim/scenario/build.h"
 #include "sim/scenario/params.h"
-#include "sim/scenario/quantity.h"
 #include "sim/scenario/scenario.h"
 #include "sim/scenario/schema.h"
 #include "sim/scenario/yaml.h"
