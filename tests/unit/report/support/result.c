@@ -39,7 +39,7 @@ static void fill_row(struct hand_result *hand, size_t index, size_t item, size_t
         .latency_median = {median},
         .latency_p99 = {median + 900000},
         .latency_mean = {median + 1},
-        .latency_max = {median + 900000},
+        .latency_max = {median + 950000},
         .algbw = bitrate_from_transfer(hand->sizes[size], (simspan){median}),
         .busbw = bitrate_from_transfer(hand->sizes[size], (simspan){median}),
         .bound = {median / 2},
