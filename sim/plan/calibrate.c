@@ -381,14 +381,14 @@ static void refresh(struct fit *fit)
 /* All steps from start >> first on; true when something moved. */
 static bool run_cycle(struct fit *fit, uint32_t first, uint32_t cycle)
 {
+    const uint64_t steps = LAST_SHIFT + UINT64_C(1);
     bool has_moved = false;
 
     screen(fit);
     for (uint32_t shift = first; shift <= LAST_SHIFT; shift++) {
         has_moved |= descend(fit, shift);
         if (fit->input->progress)
-            fit->input->progress(fit->input->ctx, (uint64_t)cycle * (LAST_SHIFT + 1) + shift,
-                                 (uint64_t)CYCLES_MAX * (LAST_SHIFT + 1));
+            fit->input->progress(fit->input->ctx, cycle * steps + shift, CYCLES_MAX * steps);
     }
     refresh(fit);
     return has_moved;
