@@ -262,9 +262,10 @@ static const char *const no_model[] = {
 };
 // NOLINTEND(bugprone-macro-parentheses)
 
-// NOLINTNEXTLINE(readability-non-const-parameter): predict_refuse writes it through the maker
+// NOLINTBEGIN(readability-non-const-parameter): predict_refuse writes the reason via the maker
 bool predict_prepare(const struct predict_source *source, const struct measurement *row,
                      struct arena *arena, struct predict_case *ret, char reason[PREDICT_REASON_MAX])
+// NOLINTEND(readability-non-const-parameter)
 {
     struct predict_maker p = {source, row, arena, reason};
     struct predict_case c = {.row = row, .is_rate = row->unit == MEASUREMENT_RATE};
