@@ -11,6 +11,7 @@
  * hold.
  */
 #include <stdbool.h>
+#include <stdint.h>
 #include <string.h>
 
 #include <glib.h>
@@ -26,6 +27,7 @@
 #include "sim/cli/stop.h"
 #include "sim/cli/verdict.h"
 #include "sim/core/evq.h"
+#include "sim/fabric/cluster.h"
 #include "sim/plan/check.h"
 #include "sim/report/json_check.h"
 #include "sim/report/json_sim.h"
