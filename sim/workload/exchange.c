@@ -25,6 +25,7 @@
 #include <stddef.h>
 #include <stdlib.h>
 
+#include "sim/base/mem.h"
 #include "sim/core/engine.h"
 #include "sim/fabric/cluster.h"
 #include "sim/fabric/model.h"
@@ -38,15 +39,6 @@ enum own_event {
     OWN_ACK,   /* owner of a lane: a segment was acknowledged */
     OWN_COUNT
 };
-
-static void *alloc_zeroed(size_t count, size_t size)
-{
-    void *mem = calloc(count ? count : 1, size);
-
-    if (!mem)
-        abort();
-    return mem;
-}
 
 void exchange_connect(struct fabric *fabric, struct layout *layout,
                       enum fabric_send_completion completion)
@@ -82,7 +74,7 @@ static void map_owners(struct exchange *x, const struct layout *layout)
             x->first_qp = layout->lane[i].qp.ix;
     }
     x->owner_count = layout->lane_ends;
-    x->owners = alloc_zeroed(x->owner_count, sizeof *x->owners);
+    x->owners = mem_alloc_zeroed(x->owner_count, sizeof *x->owners);
     for (uint32_t i = 0; i < x->worker_count * layout->lanes; i++) {
         uint32_t qp = layout->lane[i].qp.ix;
 
@@ -93,13 +85,13 @@ static void map_owners(struct exchange *x, const struct layout *layout)
 
 static void init_worker(struct worker *w, const struct layout *layout, uint32_t stream_max)
 {
-    w->phase.streams = alloc_zeroed(stream_max, sizeof *w->phase.streams);
-    w->flows = alloc_zeroed(stream_max, sizeof *w->flows);
-    w->lane_flow = alloc_zeroed(2 * (size_t)layout->lanes, sizeof *w->lane_flow);
-    w->early = alloc_zeroed(layout->lanes, sizeof *w->early);
-    w->in_flight = alloc_zeroed(layout->lanes, sizeof *w->in_flight);
+    w->phase.streams = mem_alloc_zeroed(stream_max, sizeof *w->phase.streams);
+    w->flows = mem_alloc_zeroed(stream_max, sizeof *w->flows);
+    w->lane_flow = mem_alloc_zeroed(2 * (size_t)layout->lanes, sizeof *w->lane_flow);
+    w->early = mem_alloc_zeroed(layout->lanes, sizeof *w->early);
+    w->in_flight = mem_alloc_zeroed(layout->lanes, sizeof *w->in_flight);
     w->inbox_capacity = 64;
-    w->inbox = alloc_zeroed(w->inbox_capacity, sizeof *w->inbox);
+    w->inbox = mem_alloc_zeroed(w->inbox_capacity, sizeof *w->inbox);
 }
 
 uint32_t exchange_event_max(const struct layout *layout, uint32_t depth_max)
@@ -111,7 +103,7 @@ uint32_t exchange_event_max(const struct layout *layout, uint32_t depth_max)
 
 static void init_ranks(struct exchange *x, const struct layout *layout)
 {
-    x->ranks = alloc_zeroed(layout->ranks, sizeof *x->ranks);
+    x->ranks = mem_alloc_zeroed(layout->ranks, sizeof *x->ranks);
     for (uint32_t i = 0; i < layout->ranks; i++) {
         const struct chip_model *chip = x->cluster->hosts[layout->hosts[i].ix].model->chip;
 
@@ -133,7 +125,7 @@ void exchange_init(struct exchange *x, struct fabric *fabric, const struct excha
     x->is_ip = layout->kind == FABRIC_QP_IP;
     x->kind = FABRIC_KIND_USER + config->item * OWN_COUNT;
     x->worker_count = layout->ranks * layout->threads;
-    x->workers = alloc_zeroed(x->worker_count, sizeof *x->workers);
+    x->workers = mem_alloc_zeroed(x->worker_count, sizeof *x->workers);
     init_ranks(x, layout);
     for (uint32_t i = 0; i < x->worker_count; i++) {
         x->workers[i].rank = i / layout->threads;
@@ -648,7 +640,8 @@ static void handle(struct exchange *x, struct worker *w, const struct inbox_entr
 static void put_in_inbox(struct worker *w, const struct inbox_entry *e)
 {
     if (w->inbox_tail - w->inbox_head == w->inbox_capacity) {
-        struct inbox_entry *bigger = alloc_zeroed(2 * (size_t)w->inbox_capacity, sizeof *bigger);
+        struct inbox_entry *bigger =
+            mem_alloc_zeroed(2 * (size_t)w->inbox_capacity, sizeof *bigger);
 
         for (uint32_t i = 0; i < w->inbox_capacity; i++)
             bigger[i] = w->inbox[(w->inbox_head + i) % w->inbox_capacity];

@@ -21,6 +21,7 @@
 #include "sim/base/err.h"
 #include "sim/base/hist.h"
 #include "sim/base/ids.h"
+#include "sim/base/mem.h"
 #include "sim/base/units.h"
 #include "sim/core/engine.h"
 #include "sim/core/trace.h"
@@ -64,15 +65,6 @@ struct runner {
     simtime next_start;
     uint64_t done, total; /* repetitions */
 };
-
-static void *alloc_zeroed(size_t count, size_t size)
-{
-    void *mem = calloc(count ? count : 1, size);
-
-    if (!mem)
-        abort();
-    return mem;
-}
 
 /* Checks all items and finds what the fabric has to hold. */
 static bool prepare_item(struct runner *r, size_t ix, struct fabric_config *config)
@@ -150,7 +142,7 @@ static bool prepare(struct runner *r)
         if (input->items[i].send_completion == FABRIC_SEND_WHEN_QUEUED)
             config.early_qps += r->layouts[i].lane_ends;
     }
-    r->mem = alloc_zeroed(fabric_mem_size(&config) + FABRIC_ALIGN, 1);
+    r->mem = mem_alloc_zeroed(fabric_mem_size(&config) + FABRIC_ALIGN, 1);
     at = ((uintptr_t)r->mem + FABRIC_ALIGN - 1) / FABRIC_ALIGN * FABRIC_ALIGN;
     // NOLINTNEXTLINE(performance-no-int-to-ptr): the block has to begin at a multiple of 64
     r->fabric = fabric_init((void *)at, &config);
@@ -489,7 +481,7 @@ static bool run_row(struct runner *r, const struct run_item *item, const struct 
                     bytecount size)
 {
     struct run_result *row = &r->result->rows[r->result->row_count++];
-    struct sample *samples = alloc_zeroed(item->repeat, sizeof *samples);
+    struct sample *samples = mem_alloc_zeroed(item->repeat, sizeof *samples);
     bool is_ready =
         plan_make(item, size, layout, r->input->cluster, r->input->params, &r->plan, r->reterr);
     bool is_going;
@@ -528,7 +520,7 @@ static bool run_item(struct runner *r, size_t ix)
 
     exchange_init(&r->x, r->fabric, &config);
     r->x.outside = r->watch ? r->watch->stop : NULL;
-    r->credit_before = alloc_zeroed(r->x.owner_count, sizeof *r->credit_before);
+    r->credit_before = mem_alloc_zeroed(r->x.owner_count, sizeof *r->credit_before);
     for (size_t s = 0; s < item->size_count && is_going; s++)
         is_going = run_row(r, item, &r->layouts[ix], item->sizes[s]);
     for (int p = 0; p < PARAM_COUNT; p++)

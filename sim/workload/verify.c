@@ -16,6 +16,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "sim/base/mem.h"
 #include "sim/base/rng.h"
 #include "sim/workload/dtype.h"
 #include "sim/workload/layout.h"
@@ -48,15 +49,6 @@ struct verify {
     uint32_t queue_count;
     bool is_broken; /* a receive found no message, or one of another length */
 };
-
-static void *alloc_bytes(uint64_t size)
-{
-    void *mem = calloc(size ? size : 1, 1);
-
-    if (!mem)
-        abort();
-    return mem;
-}
 
 bool verify_fits(const struct plan *plan)
 {
@@ -153,18 +145,18 @@ void verify_reset(struct verify *v)
 struct verify *verify_new(const struct plan *plan)
 {
     const struct layout *l = plan->layout;
-    struct verify *v = alloc_bytes(sizeof *v);
+    struct verify *v = mem_alloc_zeroed(1, sizeof *v);
 
     v->plan = plan;
-    v->in = alloc_bytes(l->ranks * sizeof *v->in);
-    v->out = alloc_bytes(l->ranks * sizeof *v->out);
+    v->in = mem_alloc_zeroed(1, l->ranks * sizeof *v->in);
+    v->out = mem_alloc_zeroed(1, l->ranks * sizeof *v->out);
     for (uint32_t rank = 0; rank < l->ranks; rank++) {
-        v->in[rank] = alloc_bytes(plan->bytes);
-        v->out[rank] = alloc_bytes(plan->bytes);
+        v->in[rank] = mem_alloc_zeroed(1, plan->bytes);
+        v->out[rank] = mem_alloc_zeroed(1, plan->bytes);
     }
-    v->expected = alloc_bytes(plan->bytes);
+    v->expected = mem_alloc_zeroed(1, plan->bytes);
     v->queue_count = l->ranks * l->threads * l->lanes;
-    v->queues = alloc_bytes(v->queue_count * sizeof *v->queues);
+    v->queues = mem_alloc_zeroed(1, v->queue_count * sizeof *v->queues);
     return v;
 }
 
@@ -188,7 +180,7 @@ void verify_send(struct verify *v, const struct verify_part *part, bool is_from_
                  uint32_t to_worker, uint32_t to_lane)
 {
     struct queue *queue = &v->queues[to_worker * v->plan->layout->lanes + to_lane];
-    struct parcel *parcel = alloc_bytes(sizeof *parcel + part->bytes);
+    struct parcel *parcel = mem_alloc_zeroed(1, sizeof *parcel + part->bytes);
     const unsigned char *from = is_from_input ? v->in[part->rank] : v->out[part->rank];
 
     parcel->bytes = part->bytes;
