@@ -75,6 +75,10 @@ void build_runs(struct build *build, const struct schema_value *run);
 void build_faults(struct build *build, const struct schema_value *faults);
 void build_expectations(struct build *build, const struct schema_value *expect);
 
+/* Values of the keys rdma and ip, which the file and a machine both have. */
+extern const char *const build_rdma_names[2];
+extern const char *const build_ip_names[3];
+
 /* A new goal at the end of the scenario's list. */
 struct check_goal *build_add_goal(struct build *build);
 

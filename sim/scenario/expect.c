@@ -65,30 +65,6 @@ static const struct field facts[] = {
 
 static const char *const filter_keys[] = {"library", "size", "nodes", "jaccl", "handoff", "dtype"};
 
-static const char *const library_names[] = {
-#define X(id, name) name,
-    RUN_LIBRARY_LIST(X)
-#undef X
-};
-
-static const char *const jaccl_names[] = {
-#define X(id, name) name,
-    JACCL_VERSION_LIST(X)
-#undef X
-};
-
-static const char *const handoff_names[] = {
-#define X(id, name) name,
-    HANDOFF_LIST(X)
-#undef X
-};
-
-static const char *const dtype_names[] = {
-#define X(id, name, size) name,
-    DTYPE_LIST(X)
-#undef X
-};
-
 static const char *const op_texts[] = {
     [EXPECT_LT] = "<",  [EXPECT_LE] = "<=", [EXPECT_GT] = ">",    [EXPECT_GE] = ">=",
     [EXPECT_EQ] = "==", [EXPECT_NE] = "!=", [EXPECT_HAS] = "has", [EXPECT_HAS_NOT] = "has not",
@@ -201,12 +177,12 @@ static const char *take_word(struct scanner *scanner, bool with_dots)
 static const char *const *filter_names(const char *key, size_t *ret_count)
 {
     if (strcmp(key, "library") == 0) {
-        *ret_count = COUNT_OF(library_names);
-        return library_names;
+        *ret_count = COUNT_OF(run_library_names);
+        return run_library_names;
     }
     if (strcmp(key, "jaccl") == 0) {
-        *ret_count = COUNT_OF(jaccl_names);
-        return jaccl_names;
+        *ret_count = COUNT_OF(jaccl_version_names);
+        return jaccl_version_names;
     }
     if (strcmp(key, "handoff") == 0) {
         *ret_count = COUNT_OF(handoff_names);

@@ -17,9 +17,6 @@
 #include "sim/scenario/schema.h"
 #include "sim/scenario/yaml.h"
 
-static const char *const rdma_names[] = {"enabled", "disabled"};
-static const char *const ip_names[] = {"per-cable", "bridge", "none"};
-
 static const struct schema_key top_keys[TOP_KEY_COUNT] = {
     [TOP_VERSION] =
         {.key = "tbmesh", .type = SCHEMA_COUNT, .is_required = true, .min = 1, .max = 1},
@@ -30,9 +27,9 @@ static const struct schema_key top_keys[TOP_KEY_COUNT] = {
     [TOP_MODELS] = {.key = "models", .type = SCHEMA_MAP},
     [TOP_MACHINES] = {.key = "machines", .type = SCHEMA_LIST, .is_required = true},
     [TOP_CABLES] = {.key = "cables", .type = SCHEMA_LIST},
-    [TOP_RDMA] = {.key = "rdma", .type = SCHEMA_CHOICE, .names = rdma_names, .name_count = 2},
+    [TOP_RDMA] = {.key = "rdma", .type = SCHEMA_CHOICE, .names = build_rdma_names, .name_count = 2},
     [TOP_BRIDGE] = {.key = "bridge", .type = SCHEMA_MAP},
-    [TOP_IP] = {.key = "ip", .type = SCHEMA_CHOICE, .names = ip_names, .name_count = 3},
+    [TOP_IP] = {.key = "ip", .type = SCHEMA_CHOICE, .names = build_ip_names, .name_count = 3},
     [TOP_PARAMETERS] = {.key = "parameters", .type = SCHEMA_MAP},
     [TOP_PROFILE] = {.key = "profile", .type = SCHEMA_MAP},
     [TOP_GOALS] = {.key = "goals", .type = SCHEMA_ANY},

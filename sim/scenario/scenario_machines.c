@@ -57,8 +57,8 @@ enum host_key {
     HOST_KEY_COUNT,
 };
 
-static const char *const rdma_names[] = {"enabled", "disabled"};
-static const char *const ip_names[] = {"per-cable", "bridge", "none"};
+const char *const build_rdma_names[2] = {"enabled", "disabled"};
+const char *const build_ip_names[3] = {"per-cable", "bridge", "none"};
 
 static const struct schema_key host_keys[HOST_KEY_COUNT] = {
     [HOST_NAME] = {.key = "name", .type = SCHEMA_NAME, .is_required = true},
@@ -67,9 +67,12 @@ static const struct schema_key host_keys[HOST_KEY_COUNT] = {
     [HOST_MEMORY] = {.key = "memory", .type = SCHEMA_SIZE, .min = 1 << 20, .max = INT64_C(1) << 50},
     [HOST_GPU] = {.key = "gpu", .type = SCHEMA_TEXT},
     [HOST_MACOS] = {.key = "macos", .type = SCHEMA_TEXT},
-    [HOST_RDMA] = {.key = "rdma", .type = SCHEMA_CHOICE, .names = rdma_names, .name_count = 2},
+    [HOST_RDMA] = {.key = "rdma",
+                   .type = SCHEMA_CHOICE,
+                   .names = build_rdma_names,
+                   .name_count = 2},
     [HOST_BRIDGE] = {.key = "bridge", .type = SCHEMA_MAP},
-    [HOST_IP] = {.key = "ip", .type = SCHEMA_CHOICE, .names = ip_names, .name_count = 3},
+    [HOST_IP] = {.key = "ip", .type = SCHEMA_CHOICE, .names = build_ip_names, .name_count = 3},
 };
 
 static const struct schema host_schema = {"a machine", host_keys, HOST_KEY_COUNT};

@@ -62,35 +62,11 @@ enum run_key {
     RUN_KEY_TOTAL,
 };
 
-static const char *const op_names[] = {
-#define X(id, name) name,
-    RUN_OP_LIST(X)
-#undef X
-};
-
-static const char *const library_names[] = {
-#define X(id, name) name,
-    RUN_LIBRARY_LIST(X)
-#undef X
-};
-
 static const char *const jaccl_names[] = {
 #define X(id, name) name,
     JACCL_VERSION_LIST(X)
 #undef X
         "latest",
-};
-
-static const char *const reduction_names[] = {
-#define X(id, name) name,
-    REDUCTION_LIST(X)
-#undef X
-};
-
-static const char *const handoff_names[] = {
-#define X(id, name) name,
-    HANDOFF_LIST(X)
-#undef X
 };
 
 static const char *const completion_names[] = {"sent", "queued"};
@@ -185,7 +161,7 @@ static bool read_keys(struct build *build, enum run_op op, const struct yaml_val
     struct schema_key keys[RUN_KEY_TOTAL];
     struct schema_value read[RUN_KEY_TOTAL];
     enum run_key index[RUN_KEY_TOTAL];
-    struct schema schema = {op_names[op], keys, 0};
+    struct schema schema = {run_op_names[op], keys, 0};
     bool is_ok;
 
     for (uint32_t i = 0; i < RUN_KEY_TOTAL; i++) {
@@ -214,7 +190,7 @@ static bool check_library(struct build *build, enum run_op op, enum run_library 
     if (is_pair ? is_raw || (is_jaccl && op == RUN_SEND_RECV) : !is_raw)
         return true;
     return err_list_add(build->errs, ERR_CONFLICT, pos, "library '%s' has no %s: %s",
-                        library_names[library], op_names[op],
+                        run_library_names[library], run_op_names[op],
                         !is_pair              ? "verbs and tcp move single messages"
                         : op == RUN_SEND_RECV ? "verbs, tcp, jaccl-mesh and jaccl-ring have"
                                               : "verbs and tcp have");
@@ -240,7 +216,8 @@ static bool read_libraries(struct build *build, enum run_op op, const struct sch
                             "library: 1 to %d names are accepted, not %zu", LIBRARY_COUNT, count);
     for (size_t i = 0; i < count; i++) {
         const struct yaml_value *item = is_list ? node->items[i] : node;
-        size_t found = schema_find_name(item, "library", library_names, LIBRARY_COUNT, build->errs);
+        size_t found =
+            schema_find_name(item, "library", run_library_names, LIBRARY_COUNT, build->errs);
 
         if (found == LIBRARY_COUNT || !check_library(build, op, (enum run_library)found, item->pos))
             is_ok = false;
@@ -321,7 +298,7 @@ static bool read_sizes(struct build *build, const struct schema_value *v, struct
         node = v[RUN_KEY_SIZE].node;
     if (!node)
         return err_list_add(build->errs, ERR_KEY, item->pos, "%s needs the key 'sizes'",
-                            op_names[item->op]);
+                            run_op_names[item->op]);
     if (node->kind == YAML_BAD)
         return false;
     return node->kind == YAML_MAP ? read_size_range(build, node, item)
@@ -404,7 +381,7 @@ static bool read_nodes(struct build *build, const struct schema_value *value, st
     return hosts.count >= 2 ||
            (cluster->host_count > 0 && err_list_add(build->errs, ERR_RANGE, item->pos,
                                                     "%s needs two computers or more; there is %zu",
-                                                    op_names[item->op], hosts.count));
+                                                    run_op_names[item->op], hosts.count));
 }
 
 /* The rank of a machine by its name; `fallback` when the key is absent. */
@@ -533,7 +510,7 @@ static void warn_idle_keys(struct build *build, enum run_op op, const struct sch
             if (is_idle((enum run_key)key, op, libraries->items[i]))
                 err_list_add(&build->scenario->warnings, ERR_CONFLICT, v[key].pos,
                              "'%s' has no effect on %s with %s", run_keys[key].key.key,
-                             op_names[op], library_names[libraries->items[i]]);
+                             run_op_names[op], run_library_names[libraries->items[i]]);
         }
     }
 }
@@ -589,12 +566,12 @@ static void read_entry(struct build *build, const struct yaml_value *entry)
         const struct yaml_value *member = entry->items[i];
         size_t op = 0;
 
-        while (op < RUN_OP_COUNT && strcmp(op_names[op], member->key) != 0)
+        while (op < RUN_OP_COUNT && strcmp(run_op_names[op], member->key) != 0)
             op++;
         if (op < RUN_OP_COUNT) {
             read_operation(build, (enum run_op)op, member);
         } else if (report_other_version(build, member)) {
-            suggest_text(suggestion, member->key, op_names, RUN_OP_COUNT);
+            suggest_text(suggestion, member->key, run_op_names, RUN_OP_COUNT);
             err_list_add(build->errs, ERR_KEY, member->key_pos, "unknown operation '%.60s'%s",
                          member->key,
                          *suggestion

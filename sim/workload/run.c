@@ -7,44 +7,70 @@
  */
 #include "sim/workload/run.h"
 
+const char *const run_op_names[RUN_OP_COUNT] = {
+#define X(id, name) name,
+    RUN_OP_LIST(X)
+#undef X
+};
+
+const char *const run_library_names[LIBRARY_COUNT] = {
+#define X(id, name) name,
+    RUN_LIBRARY_LIST(X)
+#undef X
+};
+
+const char *const jaccl_version_names[JACCL_VERSION_COUNT] = {
+#define X(id, name) name,
+    JACCL_VERSION_LIST(X)
+#undef X
+};
+
+const char *const dtype_names[DTYPE_COUNT] = {
+#define X(id, name, size) name,
+    DTYPE_LIST(X)
+#undef X
+};
+
+const char *const reduction_names[REDUCTION_COUNT] = {
+#define X(id, name) name,
+    REDUCTION_LIST(X)
+#undef X
+};
+
+const char *const handoff_names[HANDOFF_COUNT] = {
+#define X(id, name) name,
+    HANDOFF_LIST(X)
+#undef X
+};
+
 const char *run_op_name(enum run_op op)
 {
-    static const char *const names[] = {
-#define X(id, name) name,
-        RUN_OP_LIST(X)
-#undef X
-    };
-    return names[op];
+    return run_op_names[op];
 }
 
 const char *run_library_name(enum run_library library)
 {
-    static const char *const names[] = {
-#define X(id, name) name,
-        RUN_LIBRARY_LIST(X)
-#undef X
-    };
-    return names[library];
+    return run_library_names[library];
 }
 
 const char *jaccl_version_name(enum jaccl_version version)
 {
-    static const char *const names[] = {
-#define X(id, name) name,
-        JACCL_VERSION_LIST(X)
-#undef X
-    };
-    return names[version];
+    return jaccl_version_names[version];
 }
 
 const char *dtype_name(enum dtype dtype)
 {
-    static const char *const names[] = {
-#define X(id, name, size) name,
-        DTYPE_LIST(X)
-#undef X
-    };
-    return names[dtype];
+    return dtype_names[dtype];
+}
+
+const char *reduction_name(enum reduction reduction)
+{
+    return reduction_names[reduction];
+}
+
+const char *handoff_name(enum handoff handoff)
+{
+    return handoff_names[handoff];
 }
 
 uint32_t dtype_size(enum dtype dtype)
@@ -55,24 +81,4 @@ uint32_t dtype_size(enum dtype dtype)
 #undef X
     };
     return sizes[dtype];
-}
-
-const char *reduction_name(enum reduction reduction)
-{
-    static const char *const names[] = {
-#define X(id, name) name,
-        REDUCTION_LIST(X)
-#undef X
-    };
-    return names[reduction];
-}
-
-const char *handoff_name(enum handoff handoff)
-{
-    static const char *const names[] = {
-#define X(id, name) name,
-        HANDOFF_LIST(X)
-#undef X
-    };
-    return names[handoff];
 }

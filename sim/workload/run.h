@@ -116,6 +116,14 @@ enum handoff {
     HANDOFF_COUNT
 };
 
+/* All names of a list, in the order of its enum. */
+extern const char *const run_op_names[RUN_OP_COUNT];
+extern const char *const run_library_names[LIBRARY_COUNT];
+extern const char *const jaccl_version_names[JACCL_VERSION_COUNT];
+extern const char *const dtype_names[DTYPE_COUNT];
+extern const char *const reduction_names[REDUCTION_COUNT];
+extern const char *const handoff_names[HANDOFF_COUNT];
+
 const char *run_op_name(enum run_op op);
 const char *run_library_name(enum run_library library);
 const char *jaccl_version_name(enum jaccl_version version);
