@@ -21,4 +21,12 @@ void text_add(struct text *text, const char *format, ...) __attribute__((format(
 /* Appends `piece`, and `separator` before it unless the text is still empty. */
 void text_add_item(struct text *text, const char *separator, const char *piece);
 
+/* ASCII letters only, whatever the locale. */
+static inline char text_lower(char c)
+{
+    if (c >= 'A' && c <= 'Z')
+        return (char)(c - 'A' + 'a');
+    return c;
+}
+
 #endif

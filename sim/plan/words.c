@@ -1,16 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "sim/plan/words.h"
 
-static char lower(char c)
-{
-    if (c >= 'A' && c <= 'Z')
-        return (char)(c - 'A' + 'a');
-    return c;
-}
+#include "sim/base/text.h"
 
 static bool is_word_char(char c)
 {
-    char l = lower(c);
+    char l = text_lower(c);
 
     return (l >= 'a' && l <= 'z') || (c >= '0' && c <= '9');
 }
@@ -20,7 +15,7 @@ size_t words_match(const char *text, const char *word)
     size_t i = 0;
 
     for (; word[i] != '\0'; i++) {
-        if (lower(text[i]) != lower(word[i]))
+        if (text_lower(text[i]) != text_lower(word[i]))
             return 0;
     }
     return i;

@@ -13,14 +13,9 @@
 #include <stdio.h>
 #include <string.h>
 
-#define WORD_MAX 63
+#include "sim/base/text.h"
 
-static char lower(char c)
-{
-    if (c >= 'A' && c <= 'Z')
-        return (char)(c - 'A' + 'a');
-    return c;
-}
+#define WORD_MAX 63
 
 static size_t least(size_t a, size_t b)
 {
@@ -45,9 +40,9 @@ size_t suggest_distance(const char *a, const char *b)
 
         row[0] = i;
         for (size_t k = 1; k <= b_length; k++) {
-            bool is_same = lower(a[i - 1]) == lower(b[k - 1]);
-            bool is_swap = i > 1 && k > 1 && lower(a[i - 1]) == lower(b[k - 2]) &&
-                           lower(a[i - 2]) == lower(b[k - 1]);
+            bool is_same = text_lower(a[i - 1]) == text_lower(b[k - 1]);
+            bool is_swap = i > 1 && k > 1 && text_lower(a[i - 1]) == text_lower(b[k - 2]) &&
+                           text_lower(a[i - 2]) == text_lower(b[k - 1]);
 
             row[k] = least(least(above[k] + 1, row[k - 1] + 1), above[k - 1] + !is_same);
             if (is_swap)
