@@ -69,13 +69,7 @@ static bool transfer_phase(const struct plan *plan, uint32_t rank, uint32_t thre
                            struct phase *phase)
 {
     (void)thread;
-    phase_begin(plan, phase);
-    phase->is_gated = true;
-    if (rank > 0)
-        phase_add(plan, phase, false, 0, 0);
-    if (rank + 1 < plan->layout->ranks)
-        phase_add(plan, phase, true, 1, 0);
-    return index == 0;
+    return phase_forward(plan, rank, index, phase);
 }
 
 static void set_phase(struct plan *plan)

@@ -59,6 +59,17 @@ struct stream *phase_add(const struct plan *plan, struct phase *phase, bool is_s
     return stream;
 }
 
+bool phase_forward(const struct plan *plan, uint32_t rank, uint32_t index, struct phase *phase)
+{
+    phase_begin(plan, phase);
+    phase->is_gated = true;
+    if (rank > 0)
+        phase_add(plan, phase, false, 0, 0);
+    if (rank + 1 < plan->layout->ranks)
+        phase_add(plan, phase, true, 1, 0);
+    return index == 0;
+}
+
 uint32_t plan_fit_depth(const struct plan *plan, uint64_t chunk, uint32_t depth)
 {
     uint64_t frame = param_size(plan->params, PARAM_RDMA_FRAME).bytes;

@@ -123,6 +123,8 @@ void phase_cut(struct phase *phase, uint64_t block_bytes, uint32_t blocks);
 /* Adds a stream of one step over all of one block. */
 struct stream *phase_add(const struct plan *plan, struct phase *phase, bool is_send, uint32_t lane,
                          uint32_t block);
+/* The whole vector along a line of ranks, each passing on what it has received. Its only phase. */
+bool phase_forward(const struct plan *plan, uint32_t rank, uint32_t index, struct phase *phase);
 /* Restricts a stream to a slice. */
 void stream_cut(const struct phase *phase, struct stream *stream, uint64_t begin, uint64_t bytes);
 

@@ -40,17 +40,6 @@ static uint32_t power_below(uint32_t n)
     return dimensions ? UINT32_C(1) << (dimensions - 1) : 0;
 }
 
-static bool chain_phase(const struct plan *plan, uint32_t rank, uint32_t index, struct phase *phase)
-{
-    phase_begin(plan, phase);
-    phase->is_gated = true;
-    if (rank > 0)
-        phase_add(plan, phase, false, 0, 0);
-    if (rank + 1 < plan->layout->ranks)
-        phase_add(plan, phase, true, 1, 0);
-    return index == 0;
-}
-
 /* The way of a broadcast around the ring, beginning at the root. */
 static void ring_broadcast(const struct plan *plan, uint32_t rank, uint32_t thread,
                            struct phase *phase)
@@ -77,7 +66,7 @@ static bool ring_phase(const struct plan *plan, uint32_t rank, uint32_t thread, 
     struct stream *in;
 
     if (plan->op == RUN_SEND_RECV)
-        return chain_phase(plan, rank, index, phase);
+        return phase_forward(plan, rank, index, phase);
     if (plan->op == RUN_BROADCAST) {
         ring_broadcast(plan, rank, thread, phase);
         return index == 0;
@@ -133,7 +122,7 @@ static bool mesh_phase(const struct plan *plan, uint32_t rank, uint32_t thread, 
 
     (void)thread;
     if (plan->op == RUN_SEND_RECV)
-        return chain_phase(plan, rank, index, phase);
+        return phase_forward(plan, rank, index, phase);
     if (plan->op == RUN_BROADCAST) {
         mesh_broadcast(plan, rank, phase);
         return index == 0;
