@@ -187,17 +187,8 @@ bool explain_print(const char *name, const struct catalog *catalog, struct text 
 
 static void add_json_param(JsonBuilder *builder, const struct param_set *params, enum param_id id)
 {
-    const struct param_value *v = &params->v[id];
-
     json_builder_begin_object(builder);
-    json_add_text(builder, "name", param_name(id));
-    json_add_int(builder, "value", v->value);
-    json_add_text(builder, "unit", param_unit_text(param_unit_of(id)));
-    json_add_int(builder, "low", v->low);
-    json_add_int(builder, "high", v->high);
-    json_add_text(builder, "label", param_label_text(v->label));
-    json_add_text(builder, "source", v->source ? v->source : "");
-    json_add_text(builder, "date", v->date ? v->date : "");
+    json_add_parameter(builder, params, id);
     json_builder_end_object(builder);
 }
 

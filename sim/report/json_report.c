@@ -47,11 +47,10 @@ void json_add_hash(JsonBuilder *builder, const char *name, uint64_t value)
     json_add_text(builder, name, digits);
 }
 
-static void add_parameter(JsonBuilder *builder, const struct report_head *head, enum param_id id)
+void json_add_parameter(JsonBuilder *builder, const struct param_set *params, enum param_id id)
 {
-    const struct param_value *value = &head->params->v[id];
+    const struct param_value *value = &params->v[id];
 
-    json_builder_begin_object(builder);
     json_add_text(builder, "name", param_name(id));
     json_add_int(builder, "value", value->value);
     json_add_text(builder, "unit", param_unit_text(param_unit_of(id)));
@@ -60,6 +59,12 @@ static void add_parameter(JsonBuilder *builder, const struct report_head *head, 
     json_add_text(builder, "label", param_label_text(value->label));
     json_add_text(builder, "source", value->source ? value->source : "");
     json_add_text(builder, "date", value->date ? value->date : "");
+}
+
+static void add_parameter(JsonBuilder *builder, const struct report_head *head, enum param_id id)
+{
+    json_builder_begin_object(builder);
+    json_add_parameter(builder, head->params, id);
     json_add_bool(builder, "had_effect", head->had_effect && head->had_effect[id]);
     json_builder_end_object(builder);
 }

@@ -40,6 +40,9 @@ void json_add_thousandths(JsonBuilder *builder, const char *name, int64_t thousa
 /* 16 hexadecimal digits: 64 bits do not fit into every reader's numbers. */
 void json_add_hash(JsonBuilder *builder, const char *name, uint64_t value);
 
+/* The members that say what a parameter is worth and how that is known, into the open object. */
+void json_add_parameter(JsonBuilder *builder, const struct param_set *params, enum param_id id);
+
 /* The object that stands in place of a result when there is none: `errors` with their places. */
 void json_print_errors(const struct report_head *head, const struct err_list *errors,
                        struct text *ret);
