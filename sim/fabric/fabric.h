@@ -65,7 +65,6 @@ struct fabric_config {
 enum fabric_status {
     FABRIC_OK = 0,
     FABRIC_LENGTH_ERROR, /* frame counts of SEND and RECV differ, or a frame was lost on the way */
-    FABRIC_FLUSHED,
 };
 
 struct fabric_completion {

@@ -334,7 +334,6 @@ enum fabric_post fabric_post_recv(struct fabric *f, qp_id id, simtime when, uint
     *fabric_recv_slot(f, id.ix, qp->recv_tail) = (struct fabric_recv){
         .wr_id = wr_id,
         .visible = simtime_add(when, f->credit_latency),
-        .length_bytes = (uint32_t)length.bytes,
         .frames = frames,
     };
     qp->recv_tail++;

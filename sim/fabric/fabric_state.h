@@ -65,7 +65,6 @@ struct fabric_send {
 struct fabric_recv {
     uint64_t wr_id;
     simtime visible; /* when the sender knows of it */
-    uint32_t length_bytes;
     uint32_t frames;
 };
 
