@@ -1,18 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
 # test_cases.sh TBMESH ROOT: every public report in scenarios/cases still ends as its `expect:` says.
-set -eu
-tbmesh=$1
-root=$2
-top=$(mktemp -d)
-trap 'rm -rf "$top"' EXIT
-cd "$top"
-failures=0
-
-fail() {
-    echo "FAILED: $*"
-    failures=$((failures + 1))
-}
+# shellcheck source=tests/cli/lib.sh
+. "$(dirname "$0")/lib.sh"
 
 # holds COMMAND FILE: exit code 0, and no expectation that was left out.
 holds() {
@@ -44,5 +34,4 @@ code=0
 "$tbmesh" sim -o "$top/results" bad.yaml >out 2>err || code=$?
 [ "$code" = 1 ] || fail "a failed expectation gave exit code $code"
 
-[ "$failures" = 0 ] || echo "$failures failures"
-exit "$((failures > 0))"
+finish

@@ -1,18 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
 # test_validation.sh TBMESH ROOT: the validation page, the shipped parameters and the program agree.
-set -eu
-tbmesh=$1
-root=$2
-top=$(mktemp -d)
-trap 'rm -rf "$top"' EXIT
-cd "$top"
-failures=0
-
-fail() {
-    echo "FAILED: $*"
-    failures=$((failures + 1))
-}
+# shellcheck source=tests/cli/lib.sh
+. "$(dirname "$0")/lib.sh"
 
 # The table in the page is the program's output.
 "$tbmesh" validate >printed
@@ -77,5 +67,4 @@ code=0
 [ "$code" = 2 ] || fail "a file without columns gave exit code $code"
 grep -q "^columns.csv:1:1: no column 'hosts'" err || fail "no place: $(cat err)"
 
-[ "$failures" = 0 ] || echo "$failures failures"
-exit "$((failures > 0))"
+finish
