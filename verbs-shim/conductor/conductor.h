@@ -1,0 +1,76 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Runs real programs on a scenario's Macs: launches them, serves their shims, judges the end. */
+#ifndef VERBS_SHIM_CONDUCTOR_CONDUCTOR_H
+#define VERBS_SHIM_CONDUCTOR_CONDUCTOR_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "sim/base/err.h"
+#include "sim/base/units.h"
+#include "sim/scenario/scenario.h"
+#include "verbs-shim/proto/proto.h"
+
+enum conductor_driver {
+    CONDUCTOR_INLINE,    /* the actor that parks runs the scheduler: twice as fast */
+    CONDUCTOR_CONDUCTOR, /* this process does, over memory that no client can reach */
+};
+
+struct conductor_options {
+    enum proto_profile profile;
+    enum proto_variant variant;
+    enum conductor_driver driver;
+    bool is_parallel;
+    bool keeps_aslr;
+    bool is_quiet;            /* no output of ranks */
+    int32_t spin;             /* -1: where actors fit the cores */
+    int32_t fold_after;       /* -1: default, 0: never */
+    simspan lease_cap;        /* zero: none */
+    uint32_t ranks;           /* 0: one for each Mac of the scenario */
+    const char *log_dir;      /* NULL: output goes to stdout and stderr, each line with its rank */
+    const char *shim_dir;     /* NULL: beside the program */
+    char *const *const *argv; /* of each rank, NULL-terminated; one entry: the same for all */
+    size_t argv_count;
+    const char *program_name; /* of this process, for messages */
+};
+
+enum run_verdict { RUN_OK, RUN_FAILED, RUN_DEADLOCK, RUN_FINDING, RUN_CRASHED };
+
+struct run_finding {
+    char *id;    /* "deadlock", "rank-killed", "no-device", ... */
+    char *where; /* "rank 2 (studio3)" */
+    char *text;
+};
+
+struct run_rank {
+    uint32_t rank;
+    const char *host;  /* borrowed from the scenario */
+    bool is_signal;
+    int exit;          /* exit code, or the signal's number */
+    bool opened_device;
+    struct proto_stats stats; /* summed over the rank's processes */
+    uint64_t *bytes_to;       /* rank_count entries */
+    uint64_t *messages_to;
+};
+
+struct run_outcome {
+    enum run_verdict verdict;
+    simtime virtual_end;
+    uint64_t trace_hash;
+    struct run_rank *ranks;
+    size_t rank_count;
+    struct run_finding *findings;
+    size_t finding_count;
+    bool is_reproducible;
+};
+
+/*
+ * Returns: true and *ret, to be freed by run_outcome_done, also when the programs failed;
+ *          false and *reterr when nothing could be started (exit 2) or by our own fault (exit 4).
+ */
+bool conductor_run(const struct scenario *scenario, const struct conductor_options *options,
+                   struct run_outcome *ret, struct err *reterr);
+void run_outcome_done(struct run_outcome *outcome);
+
+#endif

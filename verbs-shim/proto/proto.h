@@ -1,0 +1,352 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * DOC: What the emulator's processes share
+ *
+ * A client is one joined process. It belongs to a rank (a Mac); client r * PROTO_RANK_CLIENTS + k is
+ * the k-th process of rank r, in order of joining, so its number does not depend on which rank was
+ * quicker. Its threads are actors; actor client * PROTO_CLIENT_ACTORS + k is its k-th thread, in
+ * order of creation.
+ *
+ * Three kinds of memory, all anonymous files that the conductor makes and hands over when a client
+ * joins (struct proto_welcome):
+ *
+ *   hub      one: lock, verdict, then the scheduler's block (verbs-shim/sched). With the inline
+ *            driver every client maps it; with the conductor as driver no client does.
+ *   segment  one a client: what was agreed, a channel for each actor, a ring of commands to the
+ *            scheduler, a ring of events from it, counters. Its client writes it; so does the driver.
+ *   arena    one a client: bytes of messages on their way. Only its client writes it; the others
+ *            map it for reading.
+ *
+ * Nothing here is a pointer. Whoever reads a number that another process wrote checks it first:
+ * proto.c. Times are picoseconds of virtual time (int64_t, INT64_MAX: never).
+ */
+#ifndef VERBS_SHIM_PROTO_PROTO_H
+#define VERBS_SHIM_PROTO_PROTO_H
+
+#include <assert.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#define PROTO_MAGIC   UINT32_C(0x68736d74) /* "tmsh" */
+#define PROTO_VERSION 1U
+
+#define PROTO_RANKS_MAX     16U
+#define PROTO_RANK_CLIENTS  8U
+#define PROTO_CLIENTS_MAX   (PROTO_RANKS_MAX * PROTO_RANK_CLIENTS)
+#define PROTO_CLIENT_ACTORS 32U
+#define PROTO_ACTORS_MAX    (PROTO_CLIENTS_MAX * PROTO_CLIENT_ACTORS)
+#define PROTO_DEVICES_MAX   8U
+#define PROTO_GIDS          3U
+#define PROTO_CQS_MAX       4096U /* completion queues of a client, over its life */
+#define PROTO_POLLED_MAX    64U   /* queues that an idle actor polls in turn at most */
+#define PROTO_COMMANDS      4096U
+#define PROTO_EVENTS        8192U
+#define PROTO_ARENA_BYTES   (UINT64_C(1) << 30)
+#define PROTO_SLOT_ALIGN    64U
+#define PROTO_NEVER         INT64_MAX
+
+/* Environment of a rank. */
+#define PROTO_ENV_SOCKET "TBMESH_SOCKET" /* name of the conductor's abstract socket, without '@' */
+#define PROTO_ENV_RANK   "TBMESH_RANK"   /* absent under mpirun: then the launcher's own variable */
+#define PROTO_ENV_RUN    "TBMESH_RUN"    /* unique to the run: marks every process that belongs to it */
+
+enum proto_profile {
+    PROTO_APPLE, /* UC, SEND/RECV, Apple TN3205 */
+    PROTO_VERBS, /* everything that Linux programs expect */
+};
+
+/* Which side of the contradictions between Apple's text and what users saw. */
+enum proto_variant {
+    PROTO_OBSERVED,
+    PROTO_TECHNOTE,
+};
+
+/* X(identifier, name in results): what a call costs its thread and how calls are counted. */
+#define PROTO_CHARGE_LIST(X)         \
+    X(POLL_EMPTY, "poll_empty")      \
+    X(POLL_ENTRY, "poll_entry")      \
+    X(POST_SEND, "post_send")        \
+    X(POST_MORE, "post_more")        \
+    X(POST_RECV, "post_recv")        \
+    X(CLOCK, "clock")                \
+    X(REG_MR, "reg_mr")              \
+    X(REG_PAGE, "reg_page")          \
+    X(OBJECT, "object")              \
+    X(VERB, "verb")                  \
+    X(SOCKET, "socket")              \
+    X(SYNC, "sync")
+
+enum proto_charge {
+#define X(id, name) PROTO_CHARGE_##id,
+    PROTO_CHARGE_LIST(X)
+#undef X
+    PROTO_CHARGE_COUNT
+};
+
+/* X(identifier, name in results): why a thread was parked. */
+#define PROTO_PARK_LIST(X)                                                           \
+    X(TURN, "turn")         /* its time reached the lease; it may act at this time */ \
+    X(IDLE, "idle")         /* polls empty queues over and over */                    \
+    X(CALL, "call")         /* wants an answer that needs everybody's past */         \
+    X(WAIT, "wait")         /* until a key is woken or a deadline passes */           \
+    X(EXTERNAL, "external") /* on a socket or another process */                      \
+    X(EXIT, "exit")         /* the thread is gone */
+
+enum proto_park {
+#define X(id, name) PROTO_PARK_##id,
+    PROTO_PARK_LIST(X)
+#undef X
+    PROTO_PARK_COUNT
+};
+
+/* Why a parked thread got the turn. */
+enum proto_resume {
+    PROTO_RESUME_TURN,    /* go on at resume_vt */
+    PROTO_RESUME_POLL,    /* idle: a completion is near, or nothing else can run: poll on */
+    PROTO_RESUME_WOKEN,   /* wait: the key was woken */
+    PROTO_RESUME_TIMEOUT, /* wait, external: the deadline has come */
+    PROTO_RESUME_RETRY,   /* external: something happened outside, try again; the time stands */
+    PROTO_RESUME_ANSWER,  /* call: reply_status and reply are filled */
+};
+
+enum proto_call {
+    PROTO_CALL_QUERY_PORT, /* device -> reply[0] state (enum ibv_port_state) */
+    PROTO_CALL_CREATE_QP,  /* struct proto_qp_request -> reply[0] queue pair, reply[1] qp_num */
+    PROTO_CALL_CONNECT_QP, /* to RTR: struct proto_connect_request */
+    PROTO_CALL_DESTROY_QP, /* queue pair */
+    PROTO_CALL_FLUSH_QP,   /* queue pair, to ERR: what is posted completes with a flush error */
+    PROTO_CALL_NEW_ACTOR,  /* a thread is about to start -> reply[0] its actor number */
+    PROTO_CALL_COUNT
+};
+
+struct proto_qp_request {
+    uint32_t device;
+    uint32_t qp_type; /* enum ibv_qp_type */
+    uint32_t send_cq, recv_cq;
+    uint32_t send_wrs, recv_wrs; /* granted */
+};
+
+struct proto_connect_request {
+    uint32_t qp;
+    uint32_t dest_qp_num;
+    uint8_t dgid[16];
+    uint32_t is_gid_checked; /* apple: a GID beyond the cable is ETIMEDOUT */
+    uint32_t sgid_index;
+};
+
+union proto_call_args {
+    uint32_t device;
+    uint32_t qp;
+    struct proto_qp_request create;
+    struct proto_connect_request connect;
+    int64_t raw[8];
+};
+
+/*
+ * An actor's channel. The first line is written by whoever gives the turn, and only while the
+ * actor is parked; the rest by the actor, and only while it has the turn. `turn` (release, acquire)
+ * hands the whole channel over in both directions.
+ */
+struct proto_chan {
+    _Alignas(64) _Atomic uint32_t turn; /* futex word: 1, the actor runs; 0, it is parked */
+    uint32_t resume;                    /* enum proto_resume */
+    int64_t resume_vt;
+    int64_t lease; /* the actor may act while its time is below */
+    int32_t reply_status; /* errno */
+    uint32_t pad0;
+    int64_t reply[4];
+
+    _Alignas(64) _Atomic int64_t vt; /* released before the command that carries it */
+    _Atomic uint32_t is_sleeping;    /* the actor is about to wait on `turn` in the kernel */
+    uint32_t park;                   /* enum proto_park */
+    int64_t first;    /* idle: earliest completion it knows in what it polls; or never */
+    int64_t grid;     /* idle: time of one round of polls */
+    int64_t deadline; /* wait, external; or never */
+    uint64_t key;     /* wait */
+    uint32_t call;    /* enum proto_call */
+    uint32_t polled_count;
+    _Alignas(64) union proto_call_args args;
+    _Alignas(64) uint16_t polled[PROTO_POLLED_MAX]; /* idle: completion queues */
+};
+
+enum proto_command_kind {
+    PROTO_COMMAND_SEND = 1, /* opcodes below SEND/WRITE/READ/ATOMIC in `opcode` */
+    PROTO_COMMAND_RECV,
+    PROTO_COMMAND_CONSUMED, /* the bytes of `peer`'s slot have been copied out */
+    PROTO_COMMAND_WAKE,     /* wakes `count` waiters of `key` */
+    PROTO_COMMAND_OUTSIDE,  /* something that externals may wait for has happened */
+};
+
+enum proto_command_flag {
+    PROTO_SIGNALED = 1,
+    PROTO_HAS_IMM = 2,
+    PROTO_SOLICITED = 4,
+};
+
+/* Commands of a client, in order of time. */
+struct proto_command {
+    int64_t t;
+    uint32_t actor;
+    uint16_t kind;   /* enum proto_command_kind */
+    uint16_t flags;  /* enum proto_command_flag */
+    uint32_t qp;     /* queue pair, as CREATE_QP answered; CONSUMED: client that owns the slot */
+    uint32_t wqe;    /* the client's own number of the work request; comes back in the event */
+    uint64_t wr_id;  /* for the trace only */
+    uint64_t length; /* bytes; WAKE: how many waiters, OUTSIDE: nothing */
+    uint64_t slot;   /* offset in an arena: SEND: in the sender's; CONSUMED: in qp's. WAKE: the key */
+    uint64_t remote_addr; /* WRITE, READ, ATOMIC */
+    uint32_t rkey;
+    uint32_t imm;
+    uint32_t opcode; /* enum ibv_wr_opcode */
+    uint32_t dest;   /* UD: queue pair number of the destination */
+};
+
+enum proto_event_kind {
+    PROTO_EVENT_COMPLETION = 1, /* into `cq` at `t`, which may lie in the future */
+    PROTO_EVENT_SLOT_FREE,      /* the client's own slot may be used again */
+    PROTO_EVENT_APPLY,          /* one-sided: bytes to write, or to read or change, at `t` */
+};
+
+#define PROTO_NO_SLOT UINT64_MAX
+
+struct proto_event {
+    int64_t t;
+    uint16_t kind;   /* enum proto_event_kind */
+    uint16_t flags;  /* enum proto_command_flag */
+    uint32_t cq;
+    uint32_t qp;     /* the client's own queue pair */
+    uint32_t wqe;
+    uint32_t status; /* enum ibv_wc_status */
+    uint32_t opcode; /* enum ibv_wc_opcode */
+    uint64_t length;
+    uint64_t slot;   /* in the arena of client `peer`; PROTO_NO_SLOT: no bytes */
+    uint32_t peer;
+    uint32_t imm;
+    uint64_t remote_addr;
+    uint32_t rkey;
+    uint32_t src_qp; /* UD */
+};
+
+/* Head and tail count entries since the start and wrap; an entry is at cursor % size. */
+struct proto_cursors {
+    _Alignas(64) _Atomic uint32_t head; /* the reader's */
+    _Alignas(64) _Atomic uint32_t tail; /* the writer's */
+};
+
+enum proto_port_state { /* values of enum ibv_port_state */
+    PROTO_PORT_DOWN = 1,
+    PROTO_PORT_ACTIVE = 4,
+};
+
+/* A device as its host sees it; fixed for the run. */
+struct proto_device {
+    char name[16]; /* rdma_en2 */
+    uint8_t guid[8]; /* network order */
+    uint8_t gid[PROTO_GIDS][16];
+    uint32_t gid_count; /* 2 without an IPv4 address on the port: then there is no GID 1 of that kind */
+    uint32_t has_ipv4;
+    uint64_t rate_bps;
+};
+
+/* What a rank is told. Written by the conductor before the client may look. */
+struct proto_agreed {
+    uint32_t magic, version;
+    uint32_t client, rank, rank_count;
+    uint32_t profile; /* enum proto_profile */
+    uint32_t variant; /* enum proto_variant */
+    uint32_t is_inline;   /* the parking actor drives the scheduler itself */
+    uint32_t spin;        /* rounds that a parked actor waits awake before it sleeps */
+    uint32_t fold_after;  /* empty polls in a row; 0: never fold */
+    uint32_t max_qp, max_cq, max_pd, max_mr, max_wr, max_cqe; /* a device, what calls enforce */
+    uint32_t devinfo_qp, devinfo_cq, devinfo_pd;              /* a device, what query_device says */
+    uint32_t queue_frames_small, queue_frames_max; /* frames granted: for little, at most */
+    uint32_t frame_bytes;
+    uint32_t page_bytes;
+    uint32_t has_large_messages; /* macOS 26.3 */
+    uint64_t max_message;
+    int64_t charge[PROTO_CHARGE_COUNT];
+    int64_t wire_ps_per_kib; /* on the fastest cable: no send completes sooner after its post */
+    int64_t receive_after;   /* no receive completes sooner after any post */
+    int64_t side_latency;  /* side channel: from a send to the peer's knowing */
+    int64_t epoch_ns;      /* CLOCK_REALTIME at virtual time zero */
+    uint32_t device_count;
+    uint32_t pad0;
+    struct proto_device device[PROTO_DEVICES_MAX];
+    char host[64];
+    char machine[64];
+};
+
+/* Written by the client, read for the report only. */
+struct proto_stats {
+    uint64_t calls[PROTO_CHARGE_COUNT];
+    uint64_t parks[PROTO_PARK_COUNT];
+    int64_t waited[PROTO_PARK_COUNT]; /* virtual time that passed while parked so */
+    uint64_t folded;                  /* empty polls that were skipped */
+    uint64_t hash;                    /* of (time, call, wr_id, length) of all that the client saw */
+    uint64_t handovers;
+    uint32_t opened_device;
+    uint32_t pad0;
+};
+
+struct proto_segment {
+    struct proto_agreed agreed;
+    struct proto_stats stats;
+    struct proto_cursors command_ring, event_ring;
+    struct proto_chan chan[PROTO_CLIENT_ACTORS];
+    _Alignas(64) struct proto_command commands[PROTO_COMMANDS];
+    _Alignas(64) struct proto_event events[PROTO_EVENTS];
+};
+
+enum proto_verdict {
+    PROTO_RUNNING = 0,
+    PROTO_DEADLOCK,
+    PROTO_BROKEN, /* the shared state makes no sense: a client damaged it */
+};
+
+/* Head of the hub; the scheduler's block follows at PROTO_HUB_BYTES. */
+struct proto_hub {
+    uint32_t magic, version;
+    uint32_t rank_count;
+    uint32_t client_count; /* segments that exist: rank_count * PROTO_RANK_CLIENTS */
+    _Alignas(64) _Atomic uint32_t lock; /* thread id of the owner, PROTO_LOCK_WAITERS or'ed in; 0 */
+    _Alignas(64) _Atomic uint32_t conductor; /* futex word: counts calls for the conductor */
+    _Atomic uint32_t verdict;                /* enum proto_verdict */
+    _Alignas(64) _Atomic uint32_t progress;  /* counts hand-overs: the watcher's pulse */
+};
+
+#define PROTO_LOCK_WAITERS UINT32_C(0x80000000)
+#define PROTO_HUB_BYTES    4096U
+
+/* A client says hello on the abstract socket; the conductor checks its credentials. */
+struct proto_hello {
+    uint32_t magic, version;
+    uint32_t rank;
+    uint32_t pad0;
+    char program[64];
+};
+
+/*
+ * The answer. Descriptors follow it as SCM_RIGHTS in messages of at most PROTO_FDS_A_MESSAGE, in
+ * this order: hub (inline only), segments (inline: all; else the client's own), arenas (all; the
+ * client's own for writing, the others for reading only).
+ */
+struct proto_welcome {
+    uint32_t magic, version;
+    uint32_t status; /* errno; 0: welcome */
+    uint32_t client;
+    uint32_t client_count;
+    uint32_t is_inline;
+    uint32_t fd_count;
+    uint32_t pad0;
+    uint64_t hub_bytes;
+    char why[128]; /* when status is not 0 */
+};
+#define PROTO_FDS_A_MESSAGE 100U
+
+static_assert(sizeof(struct proto_command) == 80, "commands are copied as they are");
+static_assert(sizeof(struct proto_event) == 80, "events are copied as they are");
+static_assert(sizeof(struct proto_hub) <= PROTO_HUB_BYTES, "the scheduler's block follows");
+static_assert(sizeof(union proto_call_args) == 64, "one line of cache");
+
+#endif

@@ -1,0 +1,119 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The quiescence clock: decides which actor runs, until when, and moves the fabric on.
+ *
+ * Pure code over one block of memory that several processes may map (the hub), driven by whichever
+ * actor parks (inline) or by the conductor. The caller holds the hub's lock around every function;
+ * nothing here waits. docs/emulation.md has the rules and why they give one result whatever runs
+ * when; sched_time.h has them as functions.
+ */
+#ifndef VERBS_SHIM_SCHED_SCHED_H
+#define VERBS_SHIM_SCHED_SCHED_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "sim/base/ids.h"
+#include "sim/base/units.h"
+#include "sim/fabric/cluster.h"
+#include "sim/fabric/fabric.h"
+#include "sim/fabric/param.h"
+#include "verbs-shim/proto/proto.h"
+
+struct sched; /* no pointer inside; lies at PROTO_HUB_BYTES of the hub, or anywhere with the conductor */
+
+struct sched_config {
+    const struct cluster *cluster; /* read during sched_init only, like the next three */
+    const struct param_set *params;
+    const struct proto_agreed *agreed; /* of each rank: devices, charges, limits */
+    const host_id *hosts;              /* of each rank */
+    uint32_t rank_count;
+    uint64_t seed;
+    bool has_jitter;
+    enum fabric_unmatched unmatched;
+    bool sends_complete_early; /* as what fools perftest: FABRIC_SEND_WHEN_QUEUED */
+    uint32_t fault_capacity;   /* for fabric_schedule_rate on sched_fabric */
+    uint32_t max_running;      /* 1: strict; more: as many actors at once where leases allow */
+    simspan lease_cap;         /* zero: none */
+};
+
+/* Where this process sees the parts. A segment that no client uses yet may be NULL. */
+struct sched_view {
+    struct sched *sched;
+    struct proto_segment *segments[PROTO_CLIENTS_MAX];
+};
+
+size_t sched_mem_size(const struct sched_config *config);
+/* Builds a scheduler in `mem`: aligned to 64 bytes, sched_mem_size bytes, all zero. */
+struct sched *sched_init(void *mem, const struct sched_config *config);
+struct fabric *sched_fabric(struct sched *s);
+
+/* A process joins as the client; its first actor is parked with PROTO_PARK_TURN at vt 0 (or at the
+ * time that has been reached). The segment's agreed part is filled already. */
+void sched_join(const struct sched_view *view, uint32_t client);
+/* The rank will not join any more, or has not to be waited for: nobody holds the start for it. */
+void sched_rank_is_absent(struct sched *s, uint32_t rank);
+/* The process is gone: its queue pairs go, what it completed stays deliverable. */
+void sched_client_died(const struct sched_view *view, uint32_t client);
+
+/* Books that the actor has parked, as its channel says. False: the channel makes no sense. */
+bool sched_park(const struct sched_view *view, uint32_t actor);
+
+enum sched_state {
+    SCHED_GRANTED,  /* *granted got the turn: its channel is filled; wake it */
+    SCHED_RUNNING,  /* nobody new; somebody runs */
+    SCHED_STARTING, /* waits for ranks to join */
+    SCHED_OUTSIDE,  /* everybody waits, somebody for the outside: sched_retry_outside later */
+    SCHED_DEADLOCK, /* everybody waits and nothing is under way */
+    SCHED_FINISHED, /* no actor is left */
+    SCHED_BROKEN,   /* shared state makes no sense */
+};
+
+/* Moves the fabric on as far as the actors allow and gives at most one turn. Call again while it
+ * says SCHED_GRANTED and more may run (max_running). */
+enum sched_state sched_next(const struct sched_view *view, uint32_t *granted);
+/* Externals shall try again although nothing inside happened. */
+void sched_retry_outside(struct sched *s);
+
+/* For the judge and the report. */
+simtime sched_now(const struct sched *s);
+uint64_t sched_hash(const struct sched *s);
+uint64_t sched_bytes(const struct sched *s, uint32_t from_rank, uint32_t to_rank);
+uint64_t sched_messages(const struct sched *s, uint32_t from_rank, uint32_t to_rank);
+
+enum sched_actor_state {
+    SCHED_ACTOR_NONE,
+    SCHED_ACTOR_READY,
+    SCHED_ACTOR_RUNNING,
+    SCHED_ACTOR_IDLE,
+    SCHED_ACTOR_WAIT,
+    SCHED_ACTOR_EXTERNAL,
+    SCHED_ACTOR_GONE,
+};
+
+struct sched_actor_info {
+    enum sched_actor_state state;
+    simtime vt;
+    uint64_t key;      /* WAIT */
+    simtime deadline;  /* WAIT, EXTERNAL */
+};
+
+struct sched_actor_info sched_actor_info(const struct sched *s, uint32_t actor);
+
+/* One queue pair's part in a deadlock. */
+struct sched_qp_info {
+    bool exists;
+    uint32_t client, rank, device, qp_num;
+    uint32_t peer_rank;   /* ID_NONE: not connected */
+    uint32_t peer_device; /* of the peer's queue pair */
+    bool is_peer_dead;
+    bool is_crossed;      /* the peer listens on another cable */
+    uint32_t sends_waiting, receives_posted;
+    enum fabric_wait wait; /* of the sends */
+};
+
+uint32_t sched_qp_count(const struct sched *s);
+struct sched_qp_info sched_qp_info(const struct sched *s, uint32_t qp);
+
+#endif
