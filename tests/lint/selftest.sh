@@ -9,7 +9,7 @@ failures=0
 
 sound_tree() {
     rm -rf "${tree:?}"/*
-    mkdir -p "$tree/sim/base" "$tree/sim/core" "$tree/tests/fuzz/corpus/scan"
+    mkdir -p "$tree/sim/base" "$tree/sim/core" "$tree/verbs-shim/proto" "$tree/tests/fuzz/corpus/scan"
     printf '/* SPDX-License-%s: Apache-2.0 */\nint base_one(void);\n' Identifier >"$tree/sim/base/one.h"
     printf '/* SPDX-License-%s: Apache-2.0 */\n#include "sim/base/one.h"\n' Identifier >"$tree/sim/core/two.c"
     printf '#include <string.h>\nint core_two(const char *s);\n' >>"$tree/sim/core/two.c"

@@ -15,48 +15,49 @@
 
 #include "sim/base/units.h"
 #include "verbs-shim/proto/proto.h"
+#include "verbs-shim/shim/export.h"
 
 struct actor;
 
 /* What was agreed when this process joined; NULL before. */
-const struct proto_agreed *client_agreed(void);
-struct proto_stats *client_stats(void);
+SHIM_EXPORT const struct proto_agreed *client_agreed(void);
+SHIM_EXPORT struct proto_stats *client_stats(void);
 
 /*
  * Joins the simulation, once a process; the calling thread becomes its first actor and returns when
  * all ranks are there. False: this process does not belong to a run (no conductor in the
  * environment) or was refused; the reason went to stderr.
  */
-bool client_join(void);
-bool client_is_joined(void);
+SHIM_EXPORT bool client_join(void);
+SHIM_EXPORT bool client_is_joined(void);
 
 /* The calling thread's actor; NULL for a thread that is not under the clock: then act as if the
  * shim were not there. Never parks. */
-struct actor *actor_self(void);
+SHIM_EXPORT struct actor *actor_self(void);
 
 /* The actor's present time. Never parks. */
-simtime actor_now(const struct actor *a);
+SHIM_EXPORT simtime actor_now(const struct actor *a);
 
 /* Charges `n` times the cost of `what` and counts the call; parks while the time has reached the
  * lease. Afterwards the actor may act at actor_now(). */
-void actor_charge(struct actor *a, enum proto_charge what, uint32_t n);
+SHIM_EXPORT void actor_charge(struct actor *a, enum proto_charge what, uint32_t n);
 
 /* Lets time pass until `t`: others act meanwhile. */
-void actor_sleep_until(struct actor *a, simtime t);
+SHIM_EXPORT void actor_sleep_until(struct actor *a, simtime t);
 
 /* Asks the scheduler; returns errno, 0: *reply (4 numbers, may be NULL) is filled. */
-int actor_call(struct actor *a, enum proto_call call, const union proto_call_args *args,
+SHIM_EXPORT int actor_call(struct actor *a, enum proto_call call, const union proto_call_args *args,
                int64_t *reply);
 
 /* Gives the scheduler a command at the actor's present time: t and actor are filled in. The lease
  * shrinks to what the command may cause. Parks only when the ring is full. */
-void actor_post(struct actor *a, struct proto_command *command);
+SHIM_EXPORT void actor_post(struct actor *a, struct proto_command *command);
 
 /* Waits until another thread wakes `key` or until `deadline` (simtime_never). True: woken; it may
  * be for somebody else's sake, so check the condition again. Keys are the process's own. */
-bool actor_wait(struct actor *a, uint64_t key, simtime deadline);
+SHIM_EXPORT bool actor_wait(struct actor *a, uint64_t key, simtime deadline);
 /* Wakes at most `count` waiters of the process's key, from now on. */
-void actor_wake(struct actor *a, uint64_t key, uint32_t count);
+SHIM_EXPORT void actor_wake(struct actor *a, uint64_t key, uint32_t count);
 
 /*
  * Waits for something outside the clock (a socket, a child process). `try` is called when there is
@@ -64,26 +65,26 @@ void actor_wake(struct actor *a, uint64_t key, uint32_t count);
  * true, and the actor's time is now at least that of the action that made it true plus the side
  * channel's latency. False: the deadline came first.
  */
-bool actor_wait_outside(struct actor *a, bool (*try)(void *ctx), void *ctx, simtime deadline);
+SHIM_EXPORT bool actor_wait_outside(struct actor *a, bool (*try)(void *ctx), void *ctx, simtime deadline);
 /* Tells that this actor did something that others may wait for with actor_wait_outside. */
-void actor_acted_outside(struct actor *a);
+SHIM_EXPORT void actor_acted_outside(struct actor *a);
 
 /* Polling: see fold.h. Parks as idle: `cqs` are polled in turn, a round takes `grid`, the earliest
  * completion known in them is due at `first` (or never). Returns with the actor's time on the grid,
  * before the completion. */
-void actor_idle(struct actor *a, const uint16_t *cqs, uint32_t count, simspan grid, simtime first);
-simtime actor_lease(const struct actor *a);
+SHIM_EXPORT void actor_idle(struct actor *a, const uint16_t *cqs, uint32_t count, simspan grid, simtime first);
+SHIM_EXPORT simtime actor_lease(const struct actor *a);
 /* Moves the time within the lease: a jump over polls that would be empty. */
-void actor_jump(struct actor *a, simtime t);
+SHIM_EXPORT void actor_jump(struct actor *a, simtime t);
 
 /* Events from the scheduler, in the order given; those of kind SLOT_FREE are handled inside. The
  * handler must not park. Called by whoever needs what arrived: polls, posts, waits. */
-void client_take_events(void (*handle)(const struct proto_event *event));
+SHIM_EXPORT void client_take_events(void (*handle)(const struct proto_event *event));
 
 /* Bytes on their way. The result is in the client's own arena; NULL: it is full. */
-void *arena_take(uint64_t bytes, uint64_t *ret_slot);
+SHIM_EXPORT void *arena_take(uint64_t bytes, uint64_t *ret_slot);
 /* A peer's slot, for reading; NULL when offset or length make no sense. */
-const void *arena_peer(uint32_t client, uint64_t slot, uint64_t bytes);
+SHIM_EXPORT const void *arena_peer(uint32_t client, uint64_t slot, uint64_t bytes);
 
 /* Threads. The creator asks for an actor, hands its number over, and the new thread takes it before
  * it runs any of the program's code; it then waits for its first turn. */
@@ -92,6 +93,6 @@ void actor_begin(uint32_t number);
 void actor_end(struct actor *a); /* the thread is about to exit */
 
 /* Adds what the program saw to the process's hash. */
-void actor_trace(struct actor *a, uint32_t what, uint64_t x, uint64_t y);
+SHIM_EXPORT void actor_trace(struct actor *a, uint32_t what, uint64_t x, uint64_t y);
 
 #endif
