@@ -35,7 +35,13 @@ struct conductor_options {
     const char *program_name; /* of this process, for messages */
 };
 
-enum run_verdict { RUN_OK, RUN_FAILED, RUN_DEADLOCK, RUN_FINDING, RUN_CRASHED };
+enum run_verdict {
+    RUN_OK,
+    RUN_FAILED,
+    RUN_DEADLOCK,
+    RUN_FINDING,
+    RUN_CRASHED
+};
 
 struct run_finding {
     char *id;    /* "deadlock", "rank-killed", "no-device", ... */
@@ -45,9 +51,9 @@ struct run_finding {
 
 struct run_rank {
     uint32_t rank;
-    const char *host;  /* borrowed from the scenario */
+    const char *host; /* borrowed from the scenario */
     bool is_signal;
-    int exit;          /* exit code, or the signal's number */
+    int exit; /* exit code, or the signal's number */
     bool opened_device;
     struct proto_stats stats; /* summed over the rank's processes */
     uint64_t *bytes_to;       /* rank_count entries */

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What another process wrote, checked before anybody acts on it. */
-#include "verbs-shim/proto/check.h"
+#include "verbs-shim/proto/proto.h"
 
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "verbs-shim/proto/proto.h"
+#include "verbs-shim/proto/check.h"
 
 bool proto_command_is_sane(const struct proto_command *command, uint32_t client)
 {
@@ -45,21 +45,17 @@ bool proto_event_is_sane(const struct proto_event *event)
 
 bool proto_park_is_sane(const struct proto_chan *chan)
 {
-    if (chan->park >= PROTO_PARK_COUNT ||
-        atomic_load_explicit(&chan->vt, memory_order_relaxed) < 0)
+    if (chan->park >= PROTO_PARK_COUNT || atomic_load_explicit(&chan->vt, memory_order_relaxed) < 0)
         return false;
-    switch ((enum proto_park)chan->park) {
-    case PROTO_PARK_IDLE:
-        if (chan->grid <= 0 || chan->polled_count == 0 || chan->polled_count > PROTO_POLLED_MAX)
-            return false;
-        for (uint32_t i = 0; i < chan->polled_count; i++) {
-            if (chan->polled[i] >= PROTO_CQS_MAX)
-                return false;
-        }
-        return true;
-    case PROTO_PARK_CALL:
+    if (chan->park == PROTO_PARK_CALL)
         return chan->call < PROTO_CALL_COUNT;
-    default:
+    if (chan->park != PROTO_PARK_IDLE)
         return true;
+    if (chan->grid <= 0 || chan->polled_count == 0 || chan->polled_count > PROTO_POLLED_MAX)
+        return false;
+    for (uint32_t i = 0; i < chan->polled_count; i++) {
+        if (chan->polled[i] >= PROTO_CQS_MAX)
+            return false;
     }
+    return true;
 }

@@ -2,10 +2,10 @@
 /*
  * DOC: What the emulator's processes share
  *
- * A client is one joined process. It belongs to a rank (a Mac); client r * PROTO_RANK_CLIENTS + k is
- * the k-th process of rank r, in order of joining, so its number does not depend on which rank was
- * quicker. Its threads are actors; actor client * PROTO_CLIENT_ACTORS + k is its k-th thread, in
- * order of creation.
+ * A client is one joined process. It belongs to a rank (a Mac); client r * PROTO_RANK_CLIENTS + k
+ * is the k-th process of rank r, in order of joining, so its number does not depend on which rank
+ * was quicker. Its threads are actors; actor client * PROTO_CLIENT_ACTORS + k is its k-th thread,
+ * in order of creation.
  *
  * Three kinds of memory, all anonymous files that the conductor makes and hands over when a client
  * joins (struct proto_welcome):
@@ -13,9 +13,9 @@
  *   hub      one: lock, verdict, then the scheduler's block (verbs-shim/sched). With the inline
  *            driver every client maps it; with the conductor as driver no client does.
  *   segment  one a client: what was agreed, a channel for each actor, a ring of commands to the
- *            scheduler, a ring of events from it, counters. Its client writes it; so does the driver.
- *   arena    one a client: bytes of messages on their way. Only its client writes it; the others
- *            map it for reading.
+ *            scheduler, a ring of events from it, counters. Its client writes it; so does the
+ * driver. arena    one a client: bytes of messages on their way. Only its client writes it; the
+ * others map it for reading.
  *
  * Nothing here is a pointer. Whoever reads a number that another process wrote checks it first:
  * proto.c. Times are picoseconds of virtual time (int64_t, INT64_MAX: never).
@@ -47,9 +47,10 @@
 #define PROTO_NEVER         INT64_MAX
 
 /* Environment of a rank. */
-#define PROTO_ENV_SOCKET "TBMESH_SOCKET" /* name of the conductor's abstract socket, without '@' */
-#define PROTO_ENV_RANK   "TBMESH_RANK"   /* absent under mpirun: then the launcher's own variable */
-#define PROTO_ENV_RUN    "TBMESH_RUN"    /* unique to the run: marks every process that belongs to it */
+#define PROTO_ENV_SOCKET "TBMESH_SOCKET" /* name of the conductor's abstract socket, without '@' \
+                                          */
+#define PROTO_ENV_RANK "TBMESH_RANK"     /* absent under mpirun: then the launcher's own variable */
+#define PROTO_ENV_RUN  "TBMESH_RUN" /* unique to the run: marks every process that belongs to it */
 
 enum proto_profile {
     PROTO_APPLE, /* UC, SEND/RECV, Apple TN3205 */
@@ -63,18 +64,18 @@ enum proto_variant {
 };
 
 /* X(identifier, name in results): what a call costs its thread and how calls are counted. */
-#define PROTO_CHARGE_LIST(X)         \
-    X(POLL_EMPTY, "poll_empty")      \
-    X(POLL_ENTRY, "poll_entry")      \
-    X(POST_SEND, "post_send")        \
-    X(POST_MORE, "post_more")        \
-    X(POST_RECV, "post_recv")        \
-    X(CLOCK, "clock")                \
-    X(REG_MR, "reg_mr")              \
-    X(REG_PAGE, "reg_page")          \
-    X(OBJECT, "object")              \
-    X(VERB, "verb")                  \
-    X(SOCKET, "socket")              \
+#define PROTO_CHARGE_LIST(X)    \
+    X(POLL_EMPTY, "poll_empty") \
+    X(POLL_ENTRY, "poll_entry") \
+    X(POST_SEND, "post_send")   \
+    X(POST_MORE, "post_more")   \
+    X(POST_RECV, "post_recv")   \
+    X(CLOCK, "clock")           \
+    X(REG_MR, "reg_mr")         \
+    X(REG_PAGE, "reg_page")     \
+    X(OBJECT, "object")         \
+    X(VERB, "verb")             \
+    X(SOCKET, "socket")         \
     X(SYNC, "sync")
 
 enum proto_charge {
@@ -85,7 +86,7 @@ enum proto_charge {
 };
 
 /* X(identifier, name in results): why a thread was parked. */
-#define PROTO_PARK_LIST(X)                                                           \
+#define PROTO_PARK_LIST(X)                                                            \
     X(TURN, "turn")         /* its time reached the lease; it may act at this time */ \
     X(IDLE, "idle")         /* polls empty queues over and over */                    \
     X(CALL, "call")         /* wants an answer that needs everybody's past */         \
@@ -152,7 +153,7 @@ struct proto_chan {
     _Alignas(64) _Atomic uint32_t turn; /* futex word: 1, the actor runs; 0, it is parked */
     uint32_t resume;                    /* enum proto_resume */
     int64_t resume_vt;
-    int64_t lease; /* the actor may act while its time is below */
+    int64_t lease;        /* the actor may act while its time is below */
     int32_t reply_status; /* errno */
     uint32_t pad0;
     int64_t reply[4];
@@ -194,7 +195,7 @@ struct proto_command {
     uint32_t wqe;    /* the client's own number of the work request; comes back in the event */
     uint64_t wr_id;  /* for the trace only */
     uint64_t length; /* bytes; WAKE: how many waiters, OUTSIDE: nothing */
-    uint64_t slot;   /* offset in an arena: SEND: in the sender's; CONSUMED: in qp's. WAKE: the key */
+    uint64_t slot; /* offset in an arena: SEND: in the sender's; CONSUMED: in qp's. WAKE: the key */
     uint64_t remote_addr; /* WRITE, READ, ATOMIC */
     uint32_t rkey;
     uint32_t imm;
@@ -212,15 +213,15 @@ enum proto_event_kind {
 
 struct proto_event {
     int64_t t;
-    uint16_t kind;   /* enum proto_event_kind */
-    uint16_t flags;  /* enum proto_command_flag */
+    uint16_t kind;  /* enum proto_event_kind */
+    uint16_t flags; /* enum proto_command_flag */
     uint32_t cq;
-    uint32_t qp;     /* the client's own queue pair */
+    uint32_t qp; /* the client's own queue pair */
     uint32_t wqe;
     uint32_t status; /* enum ibv_wc_status */
     uint32_t opcode; /* enum ibv_wc_opcode */
     uint64_t length;
-    uint64_t slot;   /* in the arena of client `peer`; PROTO_NO_SLOT: no bytes */
+    uint64_t slot; /* in the arena of client `peer`; PROTO_NO_SLOT: no bytes */
     uint32_t peer;
     uint32_t imm;
     uint64_t remote_addr;
@@ -241,10 +242,11 @@ enum proto_port_state { /* values of enum ibv_port_state */
 
 /* A device as its host sees it; fixed for the run. */
 struct proto_device {
-    char name[16]; /* rdma_en2 */
+    char name[16];   /* rdma_en2 */
     uint8_t guid[8]; /* network order */
     uint8_t gid[PROTO_GIDS][16];
-    uint32_t gid_count; /* 2 without an IPv4 address on the port: then there is no GID 1 of that kind */
+    uint32_t
+        gid_count; /* 2 without an IPv4 address on the port: then there is no GID 1 of that kind */
     uint32_t has_ipv4;
     uint64_t rate_bps;
 };
@@ -253,11 +255,11 @@ struct proto_device {
 struct proto_agreed {
     uint32_t magic, version;
     uint32_t client, rank, rank_count;
-    uint32_t profile; /* enum proto_profile */
-    uint32_t variant; /* enum proto_variant */
-    uint32_t is_inline;   /* the parking actor drives the scheduler itself */
-    uint32_t spin;        /* rounds that a parked actor waits awake before it sleeps */
-    uint32_t fold_after;  /* empty polls in a row; 0: never fold */
+    uint32_t profile;    /* enum proto_profile */
+    uint32_t variant;    /* enum proto_variant */
+    uint32_t is_inline;  /* the parking actor drives the scheduler itself */
+    uint32_t spin;       /* rounds that a parked actor waits awake before it sleeps */
+    uint32_t fold_after; /* empty polls in a row; 0: never fold */
     uint32_t max_qp, max_cq, max_pd, max_mr, max_wr, max_cqe; /* a device, what calls enforce */
     uint32_t devinfo_qp, devinfo_cq, devinfo_pd;              /* a device, what query_device says */
     uint32_t queue_frames_small, queue_frames_max; /* frames granted: for little, at most */
@@ -268,8 +270,8 @@ struct proto_agreed {
     int64_t charge[PROTO_CHARGE_COUNT];
     int64_t wire_ps_per_kib; /* on the fastest cable: no send completes sooner after its post */
     int64_t receive_after;   /* no receive completes sooner after any post */
-    int64_t side_latency;  /* side channel: from a send to the peer's knowing */
-    int64_t epoch_ns;      /* CLOCK_REALTIME at virtual time zero */
+    int64_t side_latency;    /* side channel: from a send to the peer's knowing */
+    int64_t epoch_ns;        /* CLOCK_REALTIME at virtual time zero */
     uint32_t device_count;
     uint32_t pad0;
     struct proto_device device[PROTO_DEVICES_MAX];
@@ -283,7 +285,7 @@ struct proto_stats {
     uint64_t parks[PROTO_PARK_COUNT];
     int64_t waited[PROTO_PARK_COUNT]; /* virtual time that passed while parked so */
     uint64_t folded;                  /* empty polls that were skipped */
-    uint64_t hash;                    /* of (time, call, wr_id, length) of all that the client saw */
+    uint64_t hash; /* of (time, call, wr_id, length) of all that the client saw */
     uint64_t handovers;
     uint32_t opened_device;
     uint32_t pad0;
@@ -308,7 +310,7 @@ enum proto_verdict {
 struct proto_hub {
     uint32_t magic, version;
     uint32_t rank_count;
-    uint32_t client_count; /* segments that exist: rank_count * PROTO_RANK_CLIENTS */
+    uint32_t client_count;              /* segments that exist: rank_count * PROTO_RANK_CLIENTS */
     _Alignas(64) _Atomic uint32_t lock; /* thread id of the owner, PROTO_LOCK_WAITERS or'ed in; 0 */
     _Alignas(64) _Atomic uint32_t conductor; /* futex word: counts calls for the conductor */
     _Atomic uint32_t verdict;                /* enum proto_verdict */
@@ -344,8 +346,8 @@ struct proto_welcome {
 };
 #define PROTO_FDS_A_MESSAGE 100U
 
-static_assert(sizeof(struct proto_command) == 80, "commands are copied as they are");
-static_assert(sizeof(struct proto_event) == 80, "events are copied as they are");
+static_assert(sizeof(struct proto_command) == 72, "commands are copied as they are");
+static_assert(sizeof(struct proto_event) == 72, "events are copied as they are");
 static_assert(sizeof(struct proto_hub) <= PROTO_HUB_BYTES, "the scheduler's block follows");
 static_assert(sizeof(union proto_call_args) == 64, "one line of cache");
 

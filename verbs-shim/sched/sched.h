@@ -21,7 +21,8 @@
 #include "sim/fabric/param.h"
 #include "verbs-shim/proto/proto.h"
 
-struct sched; /* no pointer inside; lies at PROTO_HUB_BYTES of the hub, or anywhere with the conductor */
+struct sched; /* no pointer inside; lies at PROTO_HUB_BYTES of the hub, or anywhere with the
+                 conductor */
 
 struct sched_config {
     const struct cluster *cluster; /* read during sched_init only, like the next three */
@@ -95,8 +96,8 @@ enum sched_actor_state {
 struct sched_actor_info {
     enum sched_actor_state state;
     simtime vt;
-    uint64_t key;      /* WAIT */
-    simtime deadline;  /* WAIT, EXTERNAL */
+    uint64_t key;     /* WAIT */
+    simtime deadline; /* WAIT, EXTERNAL */
 };
 
 struct sched_actor_info sched_actor_info(const struct sched *s, uint32_t actor);
@@ -108,7 +109,7 @@ struct sched_qp_info {
     uint32_t peer_rank;   /* ID_NONE: not connected */
     uint32_t peer_device; /* of the peer's queue pair */
     bool is_peer_dead;
-    bool is_crossed;      /* the peer listens on another cable */
+    bool is_crossed; /* the peer listens on another cable */
     uint32_t sends_waiting, receives_posted;
     enum fabric_wait wait; /* of the sends */
 };

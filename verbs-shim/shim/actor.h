@@ -47,7 +47,7 @@ SHIM_EXPORT void actor_sleep_until(struct actor *a, simtime t);
 
 /* Asks the scheduler; returns errno, 0: *reply (4 numbers, may be NULL) is filled. */
 SHIM_EXPORT int actor_call(struct actor *a, enum proto_call call, const union proto_call_args *args,
-               int64_t *reply);
+                           int64_t *reply);
 
 /* Gives the scheduler a command at the actor's present time: t and actor are filled in. The lease
  * shrinks to what the command may cause. Parks only when the ring is full. */
@@ -65,14 +65,16 @@ SHIM_EXPORT void actor_wake(struct actor *a, uint64_t key, uint32_t count);
  * true, and the actor's time is now at least that of the action that made it true plus the side
  * channel's latency. False: the deadline came first.
  */
-SHIM_EXPORT bool actor_wait_outside(struct actor *a, bool (*try)(void *ctx), void *ctx, simtime deadline);
+SHIM_EXPORT bool actor_wait_outside(struct actor *a, bool (*try)(void *ctx), void *ctx,
+                                    simtime deadline);
 /* Tells that this actor did something that others may wait for with actor_wait_outside. */
 SHIM_EXPORT void actor_acted_outside(struct actor *a);
 
 /* Polling: see fold.h. Parks as idle: `cqs` are polled in turn, a round takes `grid`, the earliest
  * completion known in them is due at `first` (or never). Returns with the actor's time on the grid,
  * before the completion. */
-SHIM_EXPORT void actor_idle(struct actor *a, const uint16_t *cqs, uint32_t count, simspan grid, simtime first);
+SHIM_EXPORT void actor_idle(struct actor *a, const uint16_t *cqs, uint32_t count, simspan grid,
+                            simtime first);
 SHIM_EXPORT simtime actor_lease(const struct actor *a);
 /* Moves the time within the lease: a jump over polls that would be empty. */
 SHIM_EXPORT void actor_jump(struct actor *a, simtime t);

@@ -9,29 +9,29 @@
 
 #define SHIM_EXPORT __attribute__((visibility("default")))
 
-#define client_agreed        tbmesh_client_agreed
-#define client_stats         tbmesh_client_stats
-#define client_join          tbmesh_client_join
-#define client_is_joined     tbmesh_client_is_joined
-#define client_take_events   tbmesh_client_take_events
-#define actor_self           tbmesh_actor_self
-#define actor_now            tbmesh_actor_now
-#define actor_charge         tbmesh_actor_charge
-#define actor_sleep_until    tbmesh_actor_sleep_until
-#define actor_call           tbmesh_actor_call
-#define actor_post           tbmesh_actor_post
-#define actor_wait           tbmesh_actor_wait
-#define actor_wake           tbmesh_actor_wake
-#define actor_wait_outside   tbmesh_actor_wait_outside
-#define actor_acted_outside  tbmesh_actor_acted_outside
-#define actor_idle           tbmesh_actor_idle
-#define actor_lease          tbmesh_actor_lease
-#define actor_jump           tbmesh_actor_jump
-#define actor_trace          tbmesh_actor_trace
-#define arena_take           tbmesh_arena_take
-#define arena_peer           tbmesh_arena_peer
-#define shim_log             tbmesh_shim_log
-#define shim_alloc           tbmesh_shim_alloc
-#define shim_free            tbmesh_shim_free
+#define client_agreed       tbmesh_client_agreed
+#define client_stats        tbmesh_client_stats
+#define client_join         tbmesh_client_join
+#define client_is_joined    tbmesh_client_is_joined
+#define client_take_events  tbmesh_client_take_events
+#define actor_self          tbmesh_actor_self
+#define actor_now           tbmesh_actor_now
+#define actor_charge        tbmesh_actor_charge
+#define actor_sleep_until   tbmesh_actor_sleep_until
+#define actor_call          tbmesh_actor_call
+#define actor_post          tbmesh_actor_post
+#define actor_wait          tbmesh_actor_wait
+#define actor_wake          tbmesh_actor_wake
+#define actor_wait_outside  tbmesh_actor_wait_outside
+#define actor_acted_outside tbmesh_actor_acted_outside
+#define actor_idle          tbmesh_actor_idle
+#define actor_lease         tbmesh_actor_lease
+#define actor_jump          tbmesh_actor_jump
+#define actor_trace         tbmesh_actor_trace
+#define arena_take          tbmesh_arena_take
+#define arena_peer          tbmesh_arena_peer
+#define shim_log            tbmesh_shim_log
+#define shim_alloc          tbmesh_shim_alloc
+#define shim_free           tbmesh_shim_free
 
 #endif
