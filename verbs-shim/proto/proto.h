@@ -47,10 +47,11 @@
 #define PROTO_NEVER         INT64_MAX
 
 /* Environment of a rank. */
-#define PROTO_ENV_SOCKET "TBMESH_SOCKET" /* name of the conductor's abstract socket, without '@' \
-                                          */
-#define PROTO_ENV_RANK "TBMESH_RANK"     /* absent under mpirun: then the launcher's own variable */
-#define PROTO_ENV_RUN  "TBMESH_RUN" /* unique to the run: marks every process that belongs to it */
+#define PROTO_ENV_SOCKET                                                                     \
+    "TBMESH_SOCKET"                  /* name of the conductor's abstract socket, without '@' \
+                                      */
+#define PROTO_ENV_RANK "TBMESH_RANK" /* absent under mpirun: then the launcher's own variable */
+#define PROTO_ENV_RUN  "TBMESH_RUN"  /* unique to the run: marks every process that belongs to it */
 
 enum proto_profile {
     PROTO_APPLE, /* UC, SEND/RECV, Apple TN3205 */
@@ -92,7 +93,7 @@ enum proto_charge {
     X(CALL, "call")         /* wants an answer that needs everybody's past */         \
     X(WAIT, "wait")         /* until a key is woken or a deadline passes */           \
     X(EXTERNAL, "external") /* on a socket or another process */                      \
-    X(EXIT, "exit")         /* the thread is gone */
+    X(EXIT, "exit")         /* the thread is gone; raw[0] not 0: the process with it */
 
 enum proto_park {
 #define X(id, name) PROTO_PARK_##id,
@@ -118,6 +119,7 @@ enum proto_call {
     PROTO_CALL_DESTROY_QP, /* queue pair */
     PROTO_CALL_FLUSH_QP,   /* queue pair, to ERR: what is posted completes with a flush error */
     PROTO_CALL_NEW_ACTOR,  /* a thread is about to start -> reply[0] its actor number */
+    PROTO_CALL_DROP_ACTOR, /* ... and could not: raw[0] its number */
     PROTO_CALL_COUNT
 };
 
@@ -201,6 +203,8 @@ struct proto_command {
     uint32_t imm;
     uint32_t opcode; /* enum ibv_wr_opcode */
     uint32_t dest;   /* UD: queue pair number of the destination */
+    uint32_t token;  /* CONSUMED: as the event said */
+    uint32_t pad0;
 };
 
 enum proto_event_kind {
@@ -210,6 +214,13 @@ enum proto_event_kind {
 };
 
 #define PROTO_NO_SLOT UINT64_MAX
+
+/* Values of enum ibv_wc_status and enum ibv_wc_opcode that the scheduler itself needs. */
+#define PROTO_WC_SUCCESS 0U
+#define PROTO_WC_LOC_LEN 1U
+#define PROTO_WC_FLUSHED 5U
+#define PROTO_WC_SEND    0U
+#define PROTO_WC_RECV    128U
 
 struct proto_event {
     int64_t t;
@@ -227,6 +238,8 @@ struct proto_event {
     uint64_t remote_addr;
     uint32_t rkey;
     uint32_t src_qp; /* UD */
+    uint32_t token;  /* names the slot in CONSUMED */
+    uint32_t pad0;
 };
 
 /* Head and tail count entries since the start and wrap; an entry is at cursor % size. */
@@ -249,6 +262,8 @@ struct proto_device {
         gid_count; /* 2 without an IPv4 address on the port: then there is no GID 1 of that kind */
     uint32_t has_ipv4;
     uint64_t rate_bps;
+    uint32_t cable;    /* of the scenario; UINT32_MAX: nothing plugged in */
+    uint32_t has_rdma; /* both ends can: the port is active while the cable is whole */
 };
 
 /* What a rank is told. Written by the conductor before the client may look. */
@@ -346,8 +361,8 @@ struct proto_welcome {
 };
 #define PROTO_FDS_A_MESSAGE 100U
 
-static_assert(sizeof(struct proto_command) == 72, "commands are copied as they are");
-static_assert(sizeof(struct proto_event) == 72, "events are copied as they are");
+static_assert(sizeof(struct proto_command) == 80, "commands are copied as they are");
+static_assert(sizeof(struct proto_event) == 80, "events are copied as they are");
 static_assert(sizeof(struct proto_hub) <= PROTO_HUB_BYTES, "the scheduler's block follows");
 static_assert(sizeof(union proto_call_args) == 64, "one line of cache");
 
