@@ -33,6 +33,7 @@ struct fabric;
 enum fabric_qp_kind {
     FABRIC_QP_RDMA, /* UC SEND/RECV: leaves when the peer has posted a receive of as many frames */
     FABRIC_QP_IP,   /* a TCP connection's direction: passes both hosts' stacks, needs no receive */
+    FABRIC_QP_DIRECT, /* RDMA's frames and latency, but needs no receive: the driver matches */
 };
 
 /* When a SEND completes at the sender. */
@@ -59,7 +60,10 @@ struct fabric_config {
     uint32_t wr_capacity;    /* per queue of a queue pair; rounded up to a power of two */
     uint32_t user_events;    /* most events of the driver pending at once */
     uint32_t fault_capacity; /* most scheduled fault changes pending at once */
+    uint32_t ring_entries;   /* places in the rings of all sized queue pairs, for each side */
     bool single_frames;      /* no bursts: one event a frame. Same results, for tests */
+    bool foresee;            /* report completions as soon as they are certain */
+    bool mem_is_zero;        /* the caller's memory is fresh: do not touch all of it */
 };
 
 enum fabric_status {
@@ -73,14 +77,21 @@ struct fabric_completion {
     enum fabric_status status;
     bool is_corrupt; /* a frame was damaged on the way; hardware does not say so */
     uint64_t wr_id;
+    uint64_t peer_wr_id; /* of a receive: the wr_id of the SEND that it met */
     bytecount length;
-    simtime at;
+    simtime at; /* with foresee: perhaps later than engine time, never before */
 };
 
 struct fabric_hooks {
     void *ctx; /* borrowed */
-    /* A completion became visible, at engine time `at`. */
+    /* A completion became visible, at engine time `at`; with foresee perhaps earlier, as soon as it
+     * is certain (fabric_foresee.c). Each one is reported once. */
     void (*completed)(void *ctx, const struct fabric_completion *completion);
+    /* A send that has left will never be delivered: no frame arrived, or no receive met it. Each
+     * send has exactly one of a completed receive that names it, lost and flushed. May be NULL. */
+    void (*lost)(void *ctx, qp_id sender, uint64_t wr_id);
+    /* A request was dropped by fabric_flush_qp. May be NULL. */
+    void (*flushed)(void *ctx, qp_id qp, uint64_t wr_id, bool is_recv);
     /* One of the driver's own events is due. */
     void (*user_event)(void *ctx, uint32_t kind, uint32_t arg);
     const struct trace *trace; /* may be NULL */
@@ -98,12 +109,35 @@ struct engine *fabric_engine(struct fabric *f);
  */
 qp_id fabric_create_qp(struct fabric *f, enum fabric_qp_kind kind, host_id host,
                        const struct cluster_path *path);
+
+struct fabric_qp_size {
+    uint32_t send_wrs, recv_wrs; /* expected in the queues; more find place while there is any */
+    uint32_t frames;             /* budget of each queue; zero: none, the driver counts */
+};
+
+/* Like fabric_create_qp, with rings of its own from the pool of config.ring_entries. ID_NONE also
+ * when the pool is used up. A path of zero hops is a queue pair to the same host. */
+qp_id fabric_create_qp_sized(struct fabric *f, enum fabric_qp_kind kind, host_id host,
+                             const struct cluster_path *path, const struct fabric_qp_size *size);
 /* Chooses when sends of this queue pair complete; FABRIC_SEND_WHEN_SENT unless called, before the
  * first post. At most early_qps queue pairs may complete early. */
 void fabric_set_send_completion(struct fabric *f, qp_id qp, enum fabric_send_completion when);
 /* Makes two ends each other's peer. They may name different cables: then what one sends waits for
  * a receive that can never match (a crossed rail), as on hardware. */
 void fabric_connect_qp(struct fabric *f, qp_id a, qp_id b);
+/* Makes b the target of what `a`, of kind FABRIC_QP_DIRECT, sends; b is not touched. */
+void fabric_set_peer(struct fabric *f, qp_id a, qp_id b);
+/* True when sends of this queue pair are promised at the start of service (fabric_foresee.c): both
+ * completions are reported then, the receive's at least one latency ahead. */
+bool fabric_qp_foresees(const struct fabric *f, qp_id qp);
+
+/* Drops the sends that are not on the wire yet and the receives that no reported completion names,
+ * and says so by hooks->flushed. What is on the wire or in flight goes on, but arrives to nothing
+ * (hooks->lost) when the receive that it had claimed was dropped. */
+void fabric_flush_qp(struct fabric *f, qp_id id, const struct fabric_hooks *hooks);
+/* Takes a flushed queue pair away from its peer, whose sends then wait for ever, and recycles its
+ * number. False: something of it is queued, on the wire, in flight or due; try later. */
+bool fabric_release_qp(struct fabric *f, qp_id id);
 
 /* Results of posting; the numbers are errno's for the shim's sake, fixed here. */
 enum fabric_post {
@@ -113,7 +147,8 @@ enum fabric_post {
 };
 
 /* Posts at instant `when` (at least now). Lengths in bytes, 1 to 4,095 frames; an empty message
- * takes one frame. */
+ * takes one frame. Without a peer yet, receives are kept and sends wait. What a post makes certain
+ * is reported by the next fabric_run_until. */
 enum fabric_post fabric_post_send(struct fabric *f, qp_id id, simtime when, uint64_t wr_id,
                                   bytecount length);
 enum fabric_post fabric_post_recv(struct fabric *f, qp_id id, simtime when, uint64_t wr_id,

@@ -249,6 +249,7 @@ void fabric_arrive(struct fabric *f, uint32_t qp_ix, const struct fabric_hooks *
         .qp = {qp->peer},
         .is_recv = true,
         .is_corrupt = message.corrupted > 0,
+        .peer_wr_id = message.wr_id,
         .length = {message.length_bytes},
         .at = engine_now(fabric_clock(f)),
     };
@@ -257,8 +258,11 @@ void fabric_arrive(struct fabric *f, uint32_t qp_ix, const struct fabric_hooks *
     if (qp->arrived != qp->forwarded)
         engine_push(fabric_clock(f), fabric_send_slot(f, qp_ix, qp->arrived)->arrive, EVENT_ARRIVED,
                     qp_ix);
-    if (qp->kind == FABRIC_QP_RDMA && !meet_receive(f, qp->peer, &message, &completion))
+    if (qp->kind == FABRIC_QP_RDMA && !meet_receive(f, qp->peer, &message, &completion)) {
+        if (hooks->lost)
+            hooks->lost(hooks->ctx, (qp_id){qp_ix}, message.wr_id);
         return;
+    }
     fabric_qps(f)[qp->peer].counters.recvs++;
     hooks->completed(hooks->ctx, &completion);
 }

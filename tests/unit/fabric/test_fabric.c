@@ -20,6 +20,8 @@ struct bench {
     struct fabric *fabric;
     struct fabric_completion *log;
     size_t count;
+    uint64_t lost[64]; /* wr_id of sends that reached nobody */
+    size_t lost_count;
 };
 
 static void on_completed(void *ctx, const struct fabric_completion *completion)
@@ -28,6 +30,14 @@ static void on_completed(void *ctx, const struct fabric_completion *completion)
 
     cr_assert_lt(b->count, LOG_MAX);
     b->log[b->count++] = *completion;
+}
+
+static void on_lost(void *ctx, qp_id sender, uint64_t wr_id)
+{
+    struct bench *b = ctx;
+
+    (void)sender;
+    b->lost[b->lost_count++ % 64] = wr_id;
 }
 
 static void on_user(void *ctx, uint32_t kind, uint32_t arg)
@@ -67,7 +77,8 @@ static void bench_free(struct bench *b)
 
 static void bench_run(struct bench *b)
 {
-    struct fabric_hooks hooks = {.ctx = b, .completed = on_completed, .user_event = on_user};
+    struct fabric_hooks hooks = {
+        .ctx = b, .completed = on_completed, .lost = on_lost, .user_event = on_user};
 
     fabric_run_until(b->fabric, simtime_never(), &hooks, NULL);
 }
@@ -134,6 +145,7 @@ Test(fabric, one_message_takes_latency_plus_size_over_rate)
         cr_assert_eq(nth(b, p.b, true, 0).at.ps, (int64_t)sizes[i] * 100 + LATENCY_PS, "size %zu",
                      sizes[i]);
         cr_assert_eq(nth(b, p.b, true, 0).wr_id, 7);
+        cr_assert_eq(nth(b, p.b, true, 0).peer_wr_id, 9);
         cr_assert_eq(nth(b, p.a, false, 0).wr_id, 9);
         bench_free(b);
     }
@@ -463,6 +475,48 @@ Test(fabric, loss_and_corruption_follow_their_probability)
     for (size_t i = 0; i < b->count; i++)
         failed += b->log[i].status == FABRIC_LENGTH_ERROR;
     cr_assert_gt(failed, 200, "a message of two frames fails when one is lost");
+    bench_free(b);
+}
+
+Test(fabric, a_send_whose_every_frame_is_lost_is_named_lost)
+{
+    struct bench *b = bench_new(2);
+    cable_id cable = bench_cluster_add_cable(&b->c, 0, 1);
+
+    bench_start(b);
+    struct pair p = connect(b, cable);
+    fabric_set_frame_faults(b->fabric, cable, 500000000, 0);
+    for (uint64_t i = 0; i < 40; i++) {
+        fabric_post_recv(b->fabric, p.b, at(0), i, (bytecount){4096});
+        fabric_post_send(b->fabric, p.a, at(0), i, (bytecount){4096});
+    }
+    bench_run(b);
+    cr_assert_gt(b->lost_count, 0);
+    cr_assert_eq(b->lost_count + count_of(b, p.b, true), 40);
+    for (size_t i = 0; i < b->lost_count; i++) {
+        for (size_t k = 0; k < count_of(b, p.b, true); k++)
+            cr_assert_neq(nth(b, p.b, true, k).peer_wr_id, b->lost[i]);
+    }
+    bench_free(b);
+}
+
+Test(fabric, a_dropped_send_is_named_lost_and_leaves_later_receives_alone)
+{
+    struct bench *b = bench_new(2);
+    cable_id cable = bench_cluster_add_cable(&b->c, 0, 1);
+
+    b->config.unmatched = FABRIC_DROP;
+    bench_start(b);
+    struct pair p = connect(b, cable);
+    fabric_post_send(b->fabric, p.a, at(0), 1, (bytecount){4096});
+    bench_run(b);
+    fabric_post_recv(b->fabric, p.b, at(0), 10, (bytecount){4096});
+    fabric_post_send(b->fabric, p.a, at(0), 2, (bytecount){4096});
+    bench_run(b);
+    cr_assert_eq(b->lost_count, 1);
+    cr_assert_eq(b->lost[0], 1);
+    cr_assert_eq(count_of(b, p.b, true), 1);
+    cr_assert_eq(nth(b, p.b, true, 0).peer_wr_id, 2);
     bench_free(b);
 }
 
