@@ -90,7 +90,6 @@ enum sched_actor_state {
     SCHED_ACTOR_IDLE,
     SCHED_ACTOR_WAIT,
     SCHED_ACTOR_EXTERNAL,
-    SCHED_ACTOR_GONE,
 };
 
 struct sched_actor_info {

@@ -1,0 +1,697 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * DOC: Turns
+ *
+ * Everybody's next act has an instant. The scheduler looks for the earliest: a parked actor that
+ * may act at its time, an idle one whose completion is near, a waiter whose deadline comes, one
+ * that waits for the outside and has reason to look. Before that actor gets its turn, everything
+ * that is earlier has to happen: commands of others, events of the fabric. So the loop of
+ * sched_next executes whatever comes first, one thing at a time, until what comes first is an
+ * actor's turn.
+ *
+ * A running actor counts with the time that it shows in its channel: it may still act then.
+ * An idle actor without a completion in sight, and one that waits without a deadline, hold nobody
+ * back: only what others do can make them act.
+ *
+ * Nobody left who could act, and nothing under way: idle actors are asked to poll a few rounds more
+ * (a program may do something else after some empty polls), and if that changes nothing, that is a
+ * deadlock.
+ */
+#include "verbs-shim/sched/sched.h"
+
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#include "sim/base/ids.h"
+#include "sim/base/units.h"
+#include "sim/core/engine.h"
+#include "sim/core/evq.h"
+#include "sim/fabric/cluster.h"
+#include "sim/fabric/fabric.h"
+#include "verbs-shim/proto/check.h"
+#include "verbs-shim/proto/proto.h"
+#include "verbs-shim/proto/ring.h"
+#include "verbs-shim/sched/sched_state.h"
+#include "verbs-shim/sched/sched_time.h"
+
+static size_t take(size_t *at, size_t bytes)
+{
+    size_t start = *at;
+
+    *at = (start + bytes + 63) & ~(size_t)63;
+    return start;
+}
+
+static struct fabric_config fabric_part(const struct sched_config *config)
+{
+    return (struct fabric_config){
+        .cluster = config->cluster,
+        .params = config->params,
+        .evq = EVQ_CALENDAR,
+        .seed = config->seed,
+        .has_jitter = config->has_jitter,
+        .unmatched = config->unmatched,
+        .qp_capacity = SCHED_FABRIC_QPS,
+        .early_qps = config->sends_complete_early ? SCHED_FABRIC_QPS : 0,
+        .wr_capacity = 1,
+        .ring_entries = SCHED_WRS,
+        .fault_capacity = config->fault_capacity,
+        .foresee = true,
+        .mem_is_zero = true,
+    };
+}
+
+static struct sched lay_out(const struct sched_config *config)
+{
+    struct sched s = {
+        .rank_count = config->rank_count,
+        .client_count = config->rank_count * PROTO_RANK_CLIENTS,
+        .max_running = config->max_running,
+        .lease_cap = config->lease_cap.ps,
+        .sends_early = config->sends_complete_early,
+    };
+    const struct fabric_config net = fabric_part(config);
+    size_t at = 0;
+    size_t actors = (size_t)s.client_count * PROTO_CLIENT_ACTORS;
+
+    (void)take(&at, sizeof s);
+    s.agreed_at = take(&at, s.rank_count * sizeof(struct proto_agreed));
+    s.routes_at = take(&at, (size_t)PROTO_RANKS_MAX * PROTO_DEVICES_MAX * PROTO_RANKS_MAX *
+                                sizeof(struct sched_route));
+    s.actors_at = take(&at, actors * sizeof(struct sched_actor));
+    s.polled_at = take(&at, actors * (PROTO_POLLED_MAX + 1) * sizeof(uint16_t));
+    s.live_at = take(&at, actors * sizeof(uint32_t));
+    s.clients_at = take(&at, s.client_count * sizeof(struct sched_client));
+    s.qps_at = take(&at, SCHED_QPS * sizeof(struct sched_qp));
+    s.wrs_at = take(&at, SCHED_WRS * sizeof(struct sched_wr));
+    s.lates_at = take(&at, SCHED_LATE * sizeof(struct sched_late));
+    s.fabric_at = take(&at, fabric_mem_size(&net));
+    s.size = at;
+    return s;
+}
+
+size_t sched_mem_size(const struct sched_config *config)
+{
+    return lay_out(config).size;
+}
+
+/* The way from a device's cable to another rank's host, directly or through a hub. */
+static void init_routes(struct sched *s, const struct cluster *cluster)
+{
+    struct cluster_path paths[PROTO_DEVICES_MAX * PROTO_DEVICES_MAX];
+    const size_t max = sizeof paths / sizeof paths[0];
+
+    for (uint32_t from = 0; from < s->rank_count; from++) {
+        for (uint32_t to = 0; to < s->rank_count; to++) {
+            size_t count = from == to ? 0
+                                      : cluster_find_paths(cluster, s->ranks[from].host,
+                                                           s->ranks[to].host, paths, max);
+
+            for (uint32_t d = 0; d < sched_agreed(s, from)->device_count; d++) {
+                uint32_t cable = sched_agreed(s, from)->device[d].cable;
+
+                for (size_t i = count < max ? count : max; i-- > 0;) {
+                    if (paths[i].cables[0].ix == cable)
+                        *sched_route_at(s, from, d, to) =
+                            (struct sched_route){.path = paths[i], .exists = true};
+                }
+            }
+        }
+    }
+}
+
+struct sched *sched_init(void *mem, const struct sched_config *config)
+{
+    struct sched *s = mem;
+    const struct fabric_config net = fabric_part(config);
+
+    *s = lay_out(config);
+    for (uint32_t rank = 0; rank < s->rank_count; rank++) {
+        struct proto_agreed *agreed = sched_part(s, s->agreed_at);
+
+        agreed[rank] = config->agreed[rank];
+        s->ranks[rank].host = config->hosts[rank];
+    }
+    for (uint32_t i = 0; i < s->client_count; i++) {
+        sched_client_at(s, i)->rank = i / PROTO_RANK_CLIENTS;
+        sched_client_at(s, i)->late_head = ID_NONE;
+    }
+    sched_init_wrs(s);
+    (void)fabric_init(sched_net(s), &net);
+    init_routes(s, config->cluster);
+    return s;
+}
+
+struct fabric *sched_fabric(struct sched *s)
+{
+    return sched_net(s);
+}
+
+static int64_t fabric_time(const struct sched *s)
+{
+    return engine_now(fabric_engine(sched_net(s))).ps;
+}
+
+static void list_actor(struct sched *s, uint32_t actor)
+{
+    uint32_t *live = sched_live(s);
+    uint32_t at = s->live_count++;
+
+    while (at > 0 && live[at - 1] > actor) {
+        live[at] = live[at - 1];
+        at--;
+    }
+    live[at] = actor;
+}
+
+static void unlist_actor(struct sched *s, uint32_t actor)
+{
+    uint32_t *live = sched_live(s);
+
+    for (uint32_t i = 0; i < s->live_count; i++) {
+        if (live[i] != actor)
+            continue;
+        s->live_count--;
+        memmove(&live[i], &live[i + 1], (s->live_count - i) * sizeof live[0]);
+        return;
+    }
+}
+
+/* A slot for a thread of the client that is ready at `vt`; PROTO_ACTORS_MAX when all are taken. */
+static uint32_t add_actor(struct sched *s, uint32_t client_ix, int64_t vt)
+{
+    struct sched_client *client = sched_client_at(s, client_ix);
+    uint32_t base = client_ix * PROTO_CLIENT_ACTORS;
+    uint32_t k = 0;
+
+    while (k < client->actor_count && sched_actor_at(s, base + k)->state != SCHED_ACTOR_NONE)
+        k++;
+    if (k == PROTO_CLIENT_ACTORS)
+        return PROTO_ACTORS_MAX;
+    if (k == client->actor_count)
+        client->actor_count++;
+    *sched_actor_at(s, base + k) = (struct sched_actor){
+        .state = SCHED_ACTOR_READY,
+        .resume = PROTO_RESUME_TURN,
+        .vt = vt,
+        .first = PROTO_NEVER,
+        .deadline = PROTO_NEVER,
+        .retry = PROTO_NEVER,
+    };
+    list_actor(s, base + k);
+    return base + k;
+}
+
+void sched_join(const struct sched_view *view, uint32_t client_ix)
+{
+    struct sched *s = view->sched;
+    struct sched_client *client = sched_client_at(s, client_ix);
+    struct sched_rank *rank = &s->ranks[client->rank];
+    int64_t vt = 0;
+
+    /* A rank's next process begins where its last one ended, and nobody in the past. */
+    if (s->is_started)
+        vt = time_max(fabric_time(s), rank->last_vt);
+    client->is_alive = true;
+    client->min_wire = PROTO_NEVER;
+    rank->has_joined = true;
+    if (client_ix % PROTO_RANK_CLIENTS >= rank->last_client)
+        rank->last_client = client_ix % PROTO_RANK_CLIENTS + 1;
+    (void)add_actor(s, client_ix, vt);
+}
+
+void sched_rank_is_absent(struct sched *s, uint32_t rank)
+{
+    s->ranks[rank].has_joined = true;
+}
+
+static void remove_actor(struct sched *s, uint32_t actor_ix)
+{
+    struct sched_actor *actor = sched_actor_at(s, actor_ix);
+    struct sched_rank *rank = &s->ranks[sched_client_at(s, actor_ix / PROTO_CLIENT_ACTORS)->rank];
+
+    if (actor->state == SCHED_ACTOR_NONE)
+        return;
+    if (actor->state == SCHED_ACTOR_RUNNING)
+        s->running--;
+    rank->last_vt = time_max(rank->last_vt, actor->vt);
+    actor->state = SCHED_ACTOR_NONE;
+    unlist_actor(s, actor_ix);
+}
+
+void sched_client_died(const struct sched_view *view, uint32_t client_ix)
+{
+    struct sched *s = view->sched;
+    struct sched_client *client = sched_client_at(s, client_ix);
+
+    if (!client->is_alive)
+        return;
+    for (uint32_t k = 0; k < client->actor_count; k++)
+        remove_actor(s, client_ix * PROTO_CLIENT_ACTORS + k);
+    for (uint32_t i = 0; i < s->qp_count; i++) {
+        if (sched_own_qp(s, client_ix, i))
+            (void)sched_destroy_qp(view, client_ix, i);
+    }
+    client->is_alive = false;
+    sched_forget_consumer(view, client_ix);
+}
+
+static void park_idle(struct sched *s, struct sched_actor *actor, uint32_t actor_ix,
+                      const struct proto_chan *chan)
+{
+    uint16_t *polled = sched_polled_at(s, actor_ix);
+    uint32_t commands = (uint32_t)sched_client_at(s, actor_ix / PROTO_CLIENT_ACTORS)->commands;
+
+    actor->state = SCHED_ACTOR_IDLE;
+    actor->first = chan->first;
+    actor->grid = chan->grid;
+    polled[0] = (uint16_t)chan->polled_count;
+    for (uint32_t i = 0; i < chan->polled_count; i++)
+        polled[i + 1] = chan->polled[i];
+    /* Only empty polls since it was asked to confirm? */
+    if (actor->confirm == 0 || actor->lately != commands)
+        actor->confirm = 0;
+    actor->lately = commands;
+}
+
+bool sched_park(const struct sched_view *view, uint32_t actor_ix)
+{
+    struct sched *s = view->sched;
+    uint32_t client_ix = actor_ix / PROTO_CLIENT_ACTORS;
+    const struct proto_chan *chan;
+    struct sched_actor *actor;
+    int64_t vt;
+
+    if (client_ix >= s->client_count || !sched_client_at(s, client_ix)->is_alive)
+        return false;
+    chan = &view->segments[client_ix]->chan[actor_ix % PROTO_CLIENT_ACTORS];
+    actor = sched_actor_at(s, actor_ix);
+    vt = atomic_load_explicit(&chan->vt, memory_order_acquire);
+    if (actor->state != SCHED_ACTOR_RUNNING || !proto_park_is_sane(chan) || vt < actor->vt)
+        return false;
+    s->running--;
+    actor->vt = vt;
+    actor->park = (uint8_t)chan->park;
+    actor->deadline = PROTO_NEVER;
+    actor->retry = PROTO_NEVER;
+    if (chan->park != PROTO_PARK_IDLE)
+        actor->confirm = 0;
+    switch ((enum proto_park)chan->park) {
+    case PROTO_PARK_IDLE:
+        park_idle(s, actor, actor_ix, chan);
+        break;
+    case PROTO_PARK_WAIT:
+        actor->state = SCHED_ACTOR_WAIT;
+        actor->key = chan->key;
+        actor->deadline = chan->deadline;
+        break;
+    case PROTO_PARK_EXTERNAL:
+        actor->state = SCHED_ACTOR_EXTERNAL;
+        actor->deadline = chan->deadline;
+        /* What has been executed had really been done before, so the actor has seen it. */
+        actor->outside_seen = s->outside_count;
+        break;
+    case PROTO_PARK_EXIT:
+        actor->state = SCHED_ACTOR_RUNNING; /* remove_actor counts it down */
+        s->running++;
+        if (chan->args.raw[0])
+            sched_client_died(view, client_ix);
+        else
+            remove_actor(s, actor_ix);
+        break;
+    case PROTO_PARK_TURN:
+    case PROTO_PARK_CALL:
+    case PROTO_PARK_COUNT:
+        actor->state = SCHED_ACTOR_READY;
+        actor->resume = chan->park == PROTO_PARK_CALL ? PROTO_RESUME_ANSWER : PROTO_RESUME_TURN;
+        break;
+    }
+    return true;
+}
+
+/* When one that waits for the outside has reason to try again. */
+static void set_retry(struct sched *s, struct sched_actor *actor, int64_t side_latency)
+{
+    while (actor->retry == PROTO_NEVER && actor->outside_seen != s->outside_count) {
+        uint32_t behind = s->outside_count - actor->outside_seen;
+
+        if (behind > SCHED_OUTSIDE_LOG)
+            actor->outside_seen = s->outside_count - SCHED_OUTSIDE_LOG;
+        actor->retry =
+            time_max(actor->vt,
+                     time_add(s->outside[actor->outside_seen++ % SCHED_OUTSIDE_LOG], side_latency));
+    }
+}
+
+/* The earliest instant at which the actor may act; never: only others can bring it about. */
+static int64_t act_time(const struct sched_view *view, uint32_t actor_ix)
+{
+    struct sched *s = view->sched;
+    struct sched_actor *actor = sched_actor_at(s, actor_ix);
+    uint32_t client = actor_ix / PROTO_CLIENT_ACTORS;
+
+    switch ((enum sched_actor_state)actor->state) {
+    case SCHED_ACTOR_READY:
+        return actor->vt;
+    case SCHED_ACTOR_RUNNING:
+        return atomic_load_explicit(
+            &view->segments[client]->chan[actor_ix % PROTO_CLIENT_ACTORS].vt, memory_order_acquire);
+    case SCHED_ACTOR_IDLE:
+        return actor->first == PROTO_NEVER ? PROTO_NEVER
+                                           : time_fold(actor->vt, actor->first, actor->grid);
+    case SCHED_ACTOR_WAIT:
+        return actor->deadline == PROTO_NEVER ? PROTO_NEVER : time_max(actor->vt, actor->deadline);
+    case SCHED_ACTOR_EXTERNAL:
+        set_retry(s, actor, sched_agreed(s, sched_client_at(s, client)->rank)->side_latency);
+        return time_min(actor->retry, actor->deadline);
+    case SCHED_ACTOR_NONE:
+        break;
+    }
+    return PROTO_NEVER;
+}
+
+/* What may happen next, of each kind. */
+struct next {
+    uint32_t actor; /* parked; ID_NONE */
+    int64_t actor_t;
+    uint32_t bound; /* actor that may act first, running ones too; ID_NONE */
+    int64_t bound_t;
+    uint32_t client; /* whose command is first; ID_NONE */
+    int64_t command_t;
+    uint32_t command_actor;
+    int64_t event_t;
+};
+
+/* Reads the times of the actors first, the rings after: a command that is published while we look
+ * carries a time that is not below the one we read (release before release, acquire before
+ * acquire). */
+static void look_at_actors(const struct sched_view *view, struct next *next)
+{
+    struct sched *s = view->sched;
+    const uint32_t *live = sched_live(s);
+
+    *next = (struct next){.actor = ID_NONE,
+                          .actor_t = PROTO_NEVER,
+                          .bound = ID_NONE,
+                          .bound_t = PROTO_NEVER,
+                          .client = ID_NONE,
+                          .command_t = PROTO_NEVER,
+                          .command_actor = ID_NONE};
+    for (uint32_t i = 0; i < s->live_count; i++) {
+        int64_t t = act_time(view, live[i]);
+
+        if (t < next->bound_t) {
+            next->bound_t = t;
+            next->bound = live[i];
+        }
+        if (t < next->actor_t && sched_actor_at(s, live[i])->state != SCHED_ACTOR_RUNNING) {
+            next->actor_t = t;
+            next->actor = live[i];
+        }
+    }
+}
+
+/* False: a ring's cursors are damaged. */
+static bool look_at_rings(const struct sched_view *view, struct next *next)
+{
+    struct sched *s = view->sched;
+
+    for (uint32_t rank = 0; rank < s->rank_count; rank++) {
+        uint32_t base = rank * PROTO_RANK_CLIENTS;
+
+        for (uint32_t c = base; c < base + s->ranks[rank].last_client; c++) {
+            struct proto_segment *segment = view->segments[c];
+            const struct proto_command *command;
+            uint32_t count;
+
+            if (!sched_client_at(s, c)->is_alive)
+                continue;
+            count = ring_readable(&segment->command_ring, PROTO_COMMANDS);
+            if (count == UINT32_MAX)
+                return false;
+            if (count == 0)
+                continue;
+            command = &segment->commands[ring_read_at(&segment->command_ring, PROTO_COMMANDS, 0)];
+            if (time_is_before(command->t, command->actor, next->command_t, next->command_actor)) {
+                next->command_t = command->t;
+                next->command_actor = command->actor;
+                next->client = c;
+            }
+        }
+    }
+    return true;
+}
+
+static void run_command(const struct sched_view *view, uint32_t client)
+{
+    struct sched *s = view->sched;
+    struct proto_segment *segment = view->segments[client];
+    const struct proto_command command =
+        segment->commands[ring_read_at(&segment->command_ring, PROTO_COMMANDS, 0)];
+
+    ring_consume(&segment->command_ring, 1);
+    if (!proto_command_is_sane(&command, client)) {
+        s->is_broken = true;
+        return;
+    }
+    sched_execute(view, &command, client);
+}
+
+/*
+ * Until when the actor may act.
+ *
+ * Others of its process: not past their next act, so that threads that share memory act in order
+ * of time. Everybody else: nothing that they do is seen before the look-ahead has passed.
+ */
+static int64_t find_lease(const struct sched_view *view, uint32_t actor_ix, const struct next *next)
+{
+    struct sched *s = view->sched;
+    const uint32_t *live = sched_live(s);
+    uint32_t client_ix = actor_ix / PROTO_CLIENT_ACTORS;
+    const struct sched_client *client = sched_client_at(s, client_ix);
+    struct time_outlook outlook = {
+        .receive_after = sched_agreed(s, client->rank)->receive_after,
+        .open_sends = client->open_sends,
+        .min_wire = client->min_wire,
+        .is_blind = client->open_blind > 0 ||
+                    ring_readable(&view->segments[client_ix]->command_ring, PROTO_COMMANDS) != 0,
+    };
+    int64_t base = time_min(next->event_t, next->command_t);
+    int64_t siblings = PROTO_NEVER;
+    int64_t lease;
+
+    for (uint32_t i = 0; i < s->live_count; i++) {
+        int64_t t;
+
+        if (live[i] == actor_ix)
+            continue;
+        t = act_time(view, live[i]);
+        if (live[i] / PROTO_CLIENT_ACTORS != client_ix)
+            base = time_min(base, t);
+        else if (t != PROTO_NEVER)
+            siblings = time_min(siblings, t + (actor_ix < live[i]));
+    }
+    lease = time_min(time_add(base, time_lookahead(&outlook)), siblings);
+    if (s->lease_cap > 0)
+        lease = time_min(lease, next->actor_t + s->lease_cap);
+    return lease;
+}
+
+static void answer(const struct sched_view *view, uint32_t actor_ix, struct proto_chan *chan)
+{
+    struct sched *s = view->sched;
+    uint32_t client = actor_ix / PROTO_CLIENT_ACTORS;
+    const union proto_call_args args = chan->args; /* a copy: the client may still write */
+    int64_t reply[4] = {0};
+    int status = 0;
+
+    switch ((enum proto_call)chan->call) {
+    case PROTO_CALL_QUERY_PORT:
+        status = sched_query_port(s, sched_client_at(s, client)->rank, args.device, reply);
+        break;
+    case PROTO_CALL_CREATE_QP:
+        status = sched_create_qp(view, client, &args.create, reply);
+        break;
+    case PROTO_CALL_CONNECT_QP:
+        status = sched_connect_qp(view, client, &args.connect);
+        break;
+    case PROTO_CALL_DESTROY_QP:
+        status = sched_destroy_qp(view, client, args.qp);
+        break;
+    case PROTO_CALL_FLUSH_QP:
+        if (sched_own_qp(s, client, args.qp))
+            sched_flush_qp(view, args.qp, true);
+        break;
+    case PROTO_CALL_NEW_ACTOR:
+        reply[0] = add_actor(s, client, sched_actor_at(s, actor_ix)->vt);
+        break;
+    case PROTO_CALL_DROP_ACTOR:
+        if (args.raw[0] >= 0 && args.raw[0] / PROTO_CLIENT_ACTORS == client)
+            remove_actor(s, (uint32_t)args.raw[0]);
+        break;
+    case PROTO_CALL_COUNT:
+        break;
+    }
+    chan->reply_status = status;
+    memcpy(chan->reply, reply, sizeof reply);
+}
+
+/* The first parked actor gets its turn. */
+static void grant(const struct sched_view *view, struct next *next)
+{
+    struct sched *s = view->sched;
+    uint32_t client = next->actor / PROTO_CLIENT_ACTORS;
+    struct sched_actor *actor = sched_actor_at(s, next->actor);
+    struct proto_chan *chan = &view->segments[client]->chan[next->actor % PROTO_CLIENT_ACTORS];
+
+    switch ((enum sched_actor_state)actor->state) {
+    case SCHED_ACTOR_IDLE:
+        chan->resume = PROTO_RESUME_POLL;
+        if (actor->first != PROTO_NEVER)
+            actor->confirm = 0;
+        break;
+    case SCHED_ACTOR_WAIT:
+        chan->resume = PROTO_RESUME_TIMEOUT;
+        break;
+    case SCHED_ACTOR_EXTERNAL:
+        chan->resume = actor->retry <= actor->deadline ? PROTO_RESUME_RETRY : PROTO_RESUME_TIMEOUT;
+        break;
+    default:
+        chan->resume = actor->resume;
+        if (actor->resume == PROTO_RESUME_ANSWER && actor->park == PROTO_PARK_CALL)
+            answer(view, next->actor, chan);
+        break;
+    }
+    actor->state = SCHED_ACTOR_RUNNING;
+    /* A retry that finds nothing leaves the actor's time alone: only its channel hears of this. */
+    if (chan->resume != PROTO_RESUME_RETRY)
+        actor->vt = next->actor_t;
+    chan->resume_vt = next->actor_t;
+    chan->lease = sched_refill(view, client) ? find_lease(view, next->actor, next) : next->actor_t;
+    atomic_store_explicit(&chan->vt, actor->vt, memory_order_relaxed);
+    s->running++;
+}
+
+/* Nothing is under way. Somebody who polls may still do something else after a few rounds. */
+static bool ask_to_confirm(const struct sched_view *view, uint32_t *granted)
+{
+    struct sched *s = view->sched;
+    const uint32_t *live = sched_live(s);
+    struct sched_actor *best = NULL;
+    struct next next = {.client = ID_NONE,
+                        .command_t = PROTO_NEVER,
+                        .command_actor = ID_NONE,
+                        .event_t = PROTO_NEVER};
+
+    for (uint32_t i = 0; i < s->live_count; i++) {
+        struct sched_actor *actor = sched_actor_at(s, live[i]);
+
+        if (actor->state == SCHED_ACTOR_IDLE && actor->confirm < SCHED_CONFIRM &&
+            (!best || actor->confirm < best->confirm)) {
+            best = actor;
+            next.actor = live[i];
+        }
+    }
+    if (!best)
+        return false;
+    next.actor_t = best->vt;
+    best->confirm++;
+    *granted = next.actor;
+    grant(view, &next);
+    return true;
+}
+
+static enum sched_state nobody_can_act(const struct sched_view *view, uint32_t *granted)
+{
+    struct sched *s = view->sched;
+    const uint32_t *live = sched_live(s);
+
+    if (s->running > 0)
+        return SCHED_RUNNING;
+    if (s->live_count == 0)
+        return SCHED_FINISHED;
+    for (uint32_t i = 0; i < s->live_count; i++) {
+        if (sched_actor_at(s, live[i])->state == SCHED_ACTOR_EXTERNAL)
+            return SCHED_OUTSIDE;
+    }
+    return ask_to_confirm(view, granted) ? SCHED_GRANTED : SCHED_DEADLOCK;
+}
+
+static bool is_starting(struct sched *s)
+{
+    for (uint32_t i = 0; !s->is_started && i < s->rank_count; i++) {
+        if (!s->ranks[i].has_joined)
+            return true;
+    }
+    s->is_started = true;
+    return false;
+}
+
+/* Executes what comes before every actor's act. True: something did. */
+static bool step(const struct sched_view *view, struct next *next)
+{
+    struct sched *s = view->sched;
+    bool has_command =
+        next->client != ID_NONE &&
+        (next->bound == ID_NONE ||
+         !time_is_before(next->bound_t, next->bound, next->command_t, next->command_actor));
+    int64_t limit = has_command ? next->command_t : next->bound_t;
+
+    next->event_t = engine_next_time(fabric_engine(sched_net(s))).ps;
+    if (next->event_t != PROTO_NEVER && next->event_t <= limit) {
+        sched_run_fabric(view, limit);
+        return true;
+    }
+    if (has_command)
+        run_command(view, next->client);
+    return has_command;
+}
+
+/* Somebody who runs may act before the first parked actor. May that one run all the same? Only if
+ * all it wants is to go on, and its lease reaches so far. */
+static bool may_overtake(const struct sched_view *view, const struct next *next)
+{
+    const struct sched_actor *actor = sched_actor_at(view->sched, next->actor);
+    bool goes_on = actor->state == SCHED_ACTOR_IDLE ||
+                   (actor->state == SCHED_ACTOR_READY && actor->resume != PROTO_RESUME_ANSWER);
+
+    return goes_on && find_lease(view, next->actor, next) > next->actor_t;
+}
+
+enum sched_state sched_next(const struct sched_view *view, uint32_t *granted)
+{
+    struct sched *s = view->sched;
+    struct next next;
+
+    if (is_starting(s))
+        return SCHED_STARTING;
+    do {
+        look_at_actors(view, &next);
+        if (s->is_broken || !look_at_rings(view, &next))
+            return SCHED_BROKEN;
+    } while (step(view, &next));
+    if (s->running >= s->max_running && s->running > 0)
+        return SCHED_RUNNING;
+    if (next.actor == ID_NONE)
+        return nobody_can_act(view, granted);
+    if (next.actor != next.bound && !may_overtake(view, &next))
+        return SCHED_RUNNING;
+    *granted = next.actor;
+    grant(view, &next);
+    return SCHED_GRANTED;
+}
+
+void sched_retry_outside(struct sched *s)
+{
+    const uint32_t *live = sched_live(s);
+
+    for (uint32_t i = 0; i < s->live_count; i++) {
+        struct sched_actor *actor = sched_actor_at(s, live[i]);
+
+        if (actor->state == SCHED_ACTOR_EXTERNAL)
+            actor->retry = time_min(actor->retry, time_max(actor->vt, fabric_time(s)));
+    }
+}

@@ -1,0 +1,222 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * DOC: Queue pairs between processes
+ *
+ * A queue pair of a program becomes one of the fabric when it reaches RTR, since only then is it
+ * known which cable it uses and who is at the other end. The peer is found by GID and number; the
+ * two are joined as soon as each names the other. Until then receives are kept and sends held.
+ *
+ * What RTR answers is what users of Macs report: without an IPv4-mapped GID at the source index,
+ * EINVAL; a GID that the cable does not lead to, ETIMEDOUT (ml-explore/mlx#3467, PR 4530). A GID of
+ * the right Mac but of another of its ports is not refused: the frames leave on one cable while
+ * the peer listens on another, and nothing ever arrives (exo-explore/exo PR 2160).
+ *
+ * Numbers are never used twice in a run, so that what is late finds nothing.
+ */
+#include <errno.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <string.h>
+
+#include "sim/base/ids.h"
+#include "sim/base/units.h"
+#include "sim/fabric/fabric.h"
+#include "verbs-shim/proto/proto.h"
+#include "verbs-shim/sched/sched.h"
+#include "verbs-shim/sched/sched_state.h"
+
+struct sched_qp *sched_own_qp(const struct sched *s, uint32_t client, uint32_t qp)
+{
+    struct sched_qp *own;
+
+    if (qp >= s->qp_count)
+        return NULL;
+    own = sched_qp_at(s, qp);
+    return own->exists && !own->is_dead && own->client == client ? own : NULL;
+}
+
+int sched_query_port(const struct sched *s, uint32_t rank, uint32_t device, int64_t *reply)
+{
+    const struct proto_agreed *agreed = sched_agreed(s, rank);
+    const struct proto_device *port;
+
+    if (device >= agreed->device_count)
+        return EINVAL;
+    port = &agreed->device[device];
+    reply[0] = PROTO_PORT_DOWN;
+    if (port->has_rdma && port->cable != ID_NONE &&
+        fabric_cable_is_up(sched_net(s), (cable_id){port->cable}))
+        reply[0] = PROTO_PORT_ACTIVE;
+    return 0;
+}
+
+int sched_create_qp(const struct sched_view *view, uint32_t client,
+                    const struct proto_qp_request *request, int64_t *reply)
+{
+    struct sched *s = view->sched;
+    uint32_t rank = sched_client_at(s, client)->rank;
+    uint32_t ix = s->qp_count;
+
+    if (request->device >= sched_agreed(s, rank)->device_count ||
+        request->send_cq >= PROTO_CQS_MAX || request->recv_cq >= PROTO_CQS_MAX)
+        return EINVAL;
+    if (ix == SCHED_QPS)
+        return ENOMEM;
+    s->qp_count++;
+    *sched_qp_at(s, ix) = (struct sched_qp){
+        .exists = true,
+        .client = client,
+        .rank = rank,
+        .device = request->device,
+        .qp_type = request->qp_type,
+        .qp_num = SCHED_QPN_FIRST + SCHED_QPN_STEP * s->ranks[rank].qp_count++,
+        .send_cq = request->send_cq,
+        .recv_cq = request->recv_cq,
+        .send_wrs = request->send_wrs,
+        .recv_wrs = request->recv_wrs,
+        .fabric = ID_NONE,
+        .peer = ID_NONE,
+        .dest_rank = ID_NONE,
+        .early_head = ID_NONE,
+        .ps_per_kib = sched_agreed(s, rank)->wire_ps_per_kib,
+    };
+    reply[0] = ix;
+    reply[1] = sched_qp_at(s, ix)->qp_num;
+    return 0;
+}
+
+static bool is_ipv4_mapped(const uint8_t *gid)
+{
+    static const uint8_t prefix[12] = {0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xff, 0xff};
+
+    return memcmp(gid, prefix, sizeof prefix) == 0;
+}
+
+/* Whose GID is it? */
+static bool find_gid(const struct sched *s, const uint8_t *gid, uint32_t *ret_rank,
+                     uint32_t *ret_device)
+{
+    for (uint32_t rank = 0; rank < s->rank_count; rank++) {
+        const struct proto_agreed *agreed = sched_agreed(s, rank);
+
+        for (uint32_t d = 0; d < agreed->device_count; d++) {
+            for (uint32_t g = 0; g < agreed->device[d].gid_count; g++) {
+                if (memcmp(agreed->device[d].gid[g], gid, 16) != 0)
+                    continue;
+                *ret_rank = rank;
+                *ret_device = d;
+                return true;
+            }
+        }
+    }
+    return false;
+}
+
+/* Where a queue pair of `from` leads that names this GID; errno when nowhere. */
+static int resolve(const struct sched *s, const struct sched_qp *from,
+                   const struct proto_connect_request *request, uint32_t *ret_rank,
+                   uint32_t *ret_device)
+{
+    const struct proto_device *port = &sched_agreed(s, from->rank)->device[from->device];
+    int64_t state[4];
+
+    if (request->is_gid_checked) {
+        if (request->sgid_index >= port->gid_count)
+            return EINVAL;
+        if (request->sgid_index == 0)
+            return ETIMEDOUT;
+        if (!is_ipv4_mapped(port->gid[request->sgid_index]))
+            return EINVAL;
+    }
+    if (!find_gid(s, request->dgid, ret_rank, ret_device) || *ret_rank == from->rank ||
+        !sched_route_at(s, from->rank, from->device, *ret_rank)->exists)
+        return ETIMEDOUT;
+    if (sched_query_port(s, from->rank, from->device, state) != 0 || state[0] != PROTO_PORT_ACTIVE)
+        return ETIMEDOUT;
+    return 0;
+}
+
+/* Joins the two when each names the other. */
+static void join_peers(struct sched *s, uint32_t ix)
+{
+    struct sched_qp *qp = sched_qp_at(s, ix);
+
+    for (uint32_t i = 0; i < s->qp_count; i++) {
+        struct sched_qp *peer = sched_qp_at(s, i);
+
+        if (i == ix || !peer->exists || peer->is_dead || peer->fabric == ID_NONE ||
+            peer->peer != ID_NONE || peer->rank != qp->dest_rank ||
+            peer->qp_num != qp->dest_qp_num || peer->dest_rank != qp->rank ||
+            peer->dest_qp_num != qp->qp_num)
+            continue;
+        qp->peer = i;
+        peer->peer = ix;
+        fabric_connect_qp(sched_net(s), (qp_id){qp->fabric}, (qp_id){peer->fabric});
+        return;
+    }
+}
+
+/* Takes back the fabric's queue pairs of those that are dead and drained. */
+static void reclaim(struct sched *s)
+{
+    for (uint32_t i = 0; i < s->qp_count; i++) {
+        struct sched_qp *qp = sched_qp_at(s, i);
+
+        if (qp->is_dead && qp->fabric != ID_NONE &&
+            fabric_release_qp(sched_net(s), (qp_id){qp->fabric}))
+            qp->fabric = ID_NONE;
+    }
+}
+
+int sched_connect_qp(const struct sched_view *view, uint32_t client,
+                     const struct proto_connect_request *request)
+{
+    struct sched *s = view->sched;
+    struct sched_qp *qp = sched_own_qp(s, client, request->qp);
+    const struct sched_route *route;
+    uint32_t rank = 0;
+    uint32_t device = 0;
+    int error;
+
+    if (!qp || qp->fabric != ID_NONE)
+        return EINVAL;
+    error = resolve(s, qp, request, &rank, &device);
+    if (error)
+        return error;
+    route = sched_route_at(s, qp->rank, qp->device, rank);
+
+    struct fabric_qp_size size = {.send_wrs = qp->send_wrs, .recv_wrs = qp->recv_wrs};
+    qp_id made = fabric_create_qp_sized(sched_net(s), FABRIC_QP_RDMA, s->ranks[qp->rank].host,
+                                        &route->path, &size);
+
+    if (made.ix == ID_NONE) {
+        reclaim(s);
+        made = fabric_create_qp_sized(sched_net(s), FABRIC_QP_RDMA, s->ranks[qp->rank].host,
+                                      &route->path, &size);
+    }
+    if (made.ix == ID_NONE)
+        return ENOMEM;
+    if (s->sends_early)
+        fabric_set_send_completion(sched_net(s), made, FABRIC_SEND_WHEN_QUEUED);
+    qp->fabric = made.ix;
+    qp->dest_rank = rank;
+    qp->dest_device = device;
+    qp->dest_qp_num = request->dest_qp_num;
+    sched_post_early(view, request->qp);
+    join_peers(s, request->qp);
+    return 0;
+}
+
+int sched_destroy_qp(const struct sched_view *view, uint32_t client, uint32_t ix)
+{
+    struct sched *s = view->sched;
+    struct sched_qp *qp = sched_own_qp(s, client, ix);
+
+    if (!qp)
+        return EINVAL;
+    sched_flush_qp(view, ix, false);
+    qp->is_dead = true;
+    if (qp->fabric != ID_NONE && fabric_release_qp(sched_net(s), (qp_id){qp->fabric}))
+        qp->fabric = ID_NONE;
+    return 0;
+}

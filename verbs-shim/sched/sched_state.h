@@ -1,0 +1,222 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The scheduler's block of memory: private to verbs-shim/sched. */
+#ifndef VERBS_SHIM_SCHED_SCHED_STATE_H
+#define VERBS_SHIM_SCHED_SCHED_STATE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "sim/base/ids.h"
+#include "sim/fabric/cluster.h"
+#include "sim/fabric/fabric.h"
+#include "verbs-shim/proto/proto.h"
+#include "verbs-shim/sched/sched.h"
+
+#define SCHED_QPS         16384U          /* over the whole run: a number is never used twice */
+#define SCHED_FABRIC_QPS  2048U           /* connected at one time */
+#define SCHED_WRS         (1U << 20)      /* work requests under way */
+#define SCHED_LATE        (1U << 18)      /* events that a full ring could not take yet */
+#define SCHED_OUTSIDE_LOG 1024U           /* actions on side channels remembered */
+#define SCHED_CONFIRM     8U              /* rounds of polls before an idle actor counts as stuck */
+#define SCHED_QPN_FIRST   UINT32_C(0x900) /* hellas-ai/thunderbolt-ibverbs kernel/tbv.h: path << 8 \
+                                           */
+#define SCHED_QPN_STEP UINT32_C(0x100)
+
+/* Which side of a rank's device leads to which other rank, and how. */
+struct sched_route {
+    struct cluster_path path;
+    bool exists;
+};
+
+struct sched_rank {
+    host_id host;
+    bool has_joined; /* or is not waited for */
+    uint32_t qp_count;
+    uint32_t last_client; /* highest number of a client that joined, + 1 */
+    int64_t last_vt;      /* of an actor that is gone */
+};
+
+struct sched_client {
+    bool is_alive;
+    uint32_t rank;
+    uint32_t actor_count; /* slots in use or used */
+    uint32_t open_sends, open_blind;
+    int64_t min_wire;  /* among the open sends since there was none */
+    uint64_t commands; /* executed */
+    uint32_t late_head, late_tail;
+};
+
+/* Hot part of an actor: one line of cache. */
+struct sched_actor {
+    uint8_t state;  /* enum sched_actor_state */
+    uint8_t park;   /* enum proto_park */
+    uint8_t resume; /* enum proto_resume, once it may go on */
+    uint32_t confirm;
+    int64_t vt; /* when it parked; running: when it got the turn */
+    int64_t first;
+    int64_t grid;
+    int64_t deadline;
+    uint64_t key;
+    uint32_t outside_seen; /* entries of the log of actions */
+    uint32_t lately;       /* commands of its client at the last confirmation, low bits */
+    int64_t retry;         /* external: when to try again; or never */
+};
+
+struct sched_qp {
+    bool exists, is_dead, is_connected;
+    bool has_path;
+    uint32_t client, rank, device, qp_type, qp_num;
+    uint32_t send_cq, recv_cq;
+    uint32_t send_wrs, recv_wrs;
+    uint32_t fabric; /* queue pair of the fabric; ID_NONE before RTR */
+    uint32_t peer;   /* ID_NONE */
+    uint32_t dest_rank, dest_device, dest_qp_num;
+    uint32_t sends_open, recvs_open;
+    uint32_t early_head, early_tail; /* receives posted before RTR */
+    int64_t ps_per_kib;
+};
+
+enum sched_wr_state {
+    WR_FREE,
+    WR_RECV,
+    WR_SEND,
+};
+
+/* A work request from post until nothing refers to it. */
+struct sched_wr {
+    uint8_t state;     /* enum sched_wr_state */
+    bool is_completed; /* at the sender */
+    bool is_settled;   /* delivered and consumed, or lost: the slot is free */
+    bool is_delivered;
+    uint16_t flags;
+    uint32_t qp;
+    uint32_t wqe;
+    uint32_t opcode;
+    uint32_t imm;
+    uint32_t consumer; /* client that copies the bytes */
+    uint64_t wr_id;
+    uint64_t length;
+    uint64_t slot;
+    uint32_t next;     /* free list; receives posted early */
+    uint32_t is_blind; /* 1: its completion is not foreseen */
+};
+
+struct sched_late {
+    struct proto_event event;
+    uint32_t next;
+    uint32_t pad0;
+};
+
+struct sched {
+    uint64_t routes_at, actors_at, clients_at, qps_at, wrs_at, lates_at, polled_at, live_at,
+        agreed_at, fabric_at, size;
+    uint32_t rank_count, client_count;
+    uint32_t max_running;
+    uint32_t running;
+    uint32_t live_count;
+    uint32_t qp_count;
+    uint32_t wr_free, wr_used;
+    uint32_t late_free, late_used;
+    bool is_started, is_broken;
+    bool sends_early;
+    bool stop; /* an idle actor may go on: leave the fabric's loop */
+    int64_t lease_cap;
+    uint64_t hash;
+    uint32_t outside_count;
+    uint32_t fabric_qps;
+    int64_t outside[SCHED_OUTSIDE_LOG];
+    struct sched_rank ranks[PROTO_RANKS_MAX];
+    uint64_t bytes[PROTO_RANKS_MAX][PROTO_RANKS_MAX];
+    uint64_t messages[PROTO_RANKS_MAX][PROTO_RANKS_MAX];
+};
+
+static inline void *sched_part(const struct sched *s, uint64_t offset)
+{
+    // NOLINTNEXTLINE(performance-no-int-to-ptr): parts of the block go by offset
+    return (void *)((uintptr_t)s + offset);
+}
+
+static inline struct fabric *sched_net(const struct sched *s)
+{
+    return sched_part(s, s->fabric_at);
+}
+
+static inline struct sched_actor *sched_actor_at(const struct sched *s, uint32_t actor)
+{
+    return (struct sched_actor *)sched_part(s, s->actors_at) + actor;
+}
+
+static inline struct sched_client *sched_client_at(const struct sched *s, uint32_t client)
+{
+    return (struct sched_client *)sched_part(s, s->clients_at) + client;
+}
+
+static inline struct sched_qp *sched_qp_at(const struct sched *s, uint32_t qp)
+{
+    return (struct sched_qp *)sched_part(s, s->qps_at) + qp;
+}
+
+static inline struct sched_wr *sched_wr_at(const struct sched *s, uint32_t wr)
+{
+    return (struct sched_wr *)sched_part(s, s->wrs_at) + wr;
+}
+
+/* Completion queues that an idle actor polls; [0] is how many. */
+static inline uint16_t *sched_polled_at(const struct sched *s, uint32_t actor)
+{
+    return (uint16_t *)sched_part(s, s->polled_at) + (size_t)actor * (PROTO_POLLED_MAX + 1);
+}
+
+/* Numbers of the actors that are not gone, ascending. */
+static inline uint32_t *sched_live(const struct sched *s)
+{
+    return sched_part(s, s->live_at);
+}
+
+static inline const struct proto_agreed *sched_agreed(const struct sched *s, uint32_t rank)
+{
+    return (const struct proto_agreed *)sched_part(s, s->agreed_at) + rank;
+}
+
+static inline struct sched_route *sched_route_at(const struct sched *s, uint32_t rank,
+                                                 uint32_t device, uint32_t to)
+{
+    struct sched_route *all = sched_part(s, s->routes_at);
+
+    return &all[((size_t)rank * PROTO_DEVICES_MAX + device) * PROTO_RANKS_MAX + to];
+}
+
+static inline void sched_mix(struct sched *s, uint64_t x)
+{
+    s->hash = (s->hash ^ x) * UINT64_C(0x9e3779b97f4a7c15);
+    s->hash ^= s->hash >> 29;
+}
+
+/* sched_wr.c: commands, completions, events */
+void sched_init_wrs(struct sched *s);
+/* Executes one command, at the fabric's present time or its own, whichever is later. */
+void sched_execute(const struct sched_view *view, const struct proto_command *command,
+                   uint32_t client);
+/* Runs the fabric's events up to and including `limit`, or until an idle actor may go on. */
+void sched_run_fabric(const struct sched_view *view, int64_t limit);
+/* Moves events that waited for room into the client's ring. False: some still wait. */
+bool sched_refill(const struct sched_view *view, uint32_t client);
+/* Everything posted on the queue pair that has not begun is dropped; `tells`: with flush errors. */
+void sched_flush_qp(const struct sched_view *view, uint32_t qp, bool tells);
+/* Hands the receives that were posted before RTR to the fabric. */
+void sched_post_early(const struct sched_view *view, uint32_t qp);
+/* The client will consume nothing any more. */
+void sched_forget_consumer(const struct sched_view *view, uint32_t client);
+
+/* sched_qp.c: answers to calls; the result is errno */
+int sched_create_qp(const struct sched_view *view, uint32_t client,
+                    const struct proto_qp_request *request, int64_t *reply);
+int sched_connect_qp(const struct sched_view *view, uint32_t client,
+                     const struct proto_connect_request *request);
+int sched_destroy_qp(const struct sched_view *view, uint32_t client, uint32_t qp);
+int sched_query_port(const struct sched *s, uint32_t rank, uint32_t device, int64_t *reply);
+/* The client's queue pair of that number, alive; NULL. */
+struct sched_qp *sched_own_qp(const struct sched *s, uint32_t client, uint32_t qp);
+
+#endif

@@ -1,0 +1,495 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * DOC: Work requests
+ *
+ * A command becomes a work request in a pool, and its index is what the fabric knows it by. What
+ * the fabric says of it becomes an event for the client, with the time at which it is true; that
+ * may lie in the future (fabric's foresight), so that a client reads its own completions without
+ * asking anybody.
+ *
+ * A send's record lives until its completion is known and its bytes are no longer needed: consumed
+ * by the receiver, lost on the way, or of interest to nobody because the receiver is gone. Then the
+ * sender gets its slot back.
+ */
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "sim/base/ids.h"
+#include "sim/base/units.h"
+#include "sim/core/engine.h"
+#include "sim/fabric/fabric.h"
+#include "verbs-shim/proto/proto.h"
+#include "verbs-shim/proto/ring.h"
+#include "verbs-shim/sched/sched.h"
+#include "verbs-shim/sched/sched_state.h"
+#include "verbs-shim/sched/sched_time.h"
+
+static struct sched_late *late_at(const struct sched *s, uint32_t late)
+{
+    return (struct sched_late *)sched_part(s, s->lates_at) + late;
+}
+
+void sched_init_wrs(struct sched *s)
+{
+    s->wr_free = ID_NONE;
+    s->late_free = ID_NONE;
+}
+
+static uint32_t take_wr(struct sched *s)
+{
+    uint32_t ix = s->wr_free;
+
+    if (ix != ID_NONE) {
+        s->wr_free = sched_wr_at(s, ix)->next;
+        return ix;
+    }
+    return s->wr_used < SCHED_WRS ? s->wr_used++ : ID_NONE;
+}
+
+static void drop_wr(struct sched *s, uint32_t ix)
+{
+    struct sched_wr *wr = sched_wr_at(s, ix);
+
+    wr->state = WR_FREE;
+    wr->next = s->wr_free;
+    s->wr_free = ix;
+}
+
+static bool ring_put(struct proto_segment *segment, const struct proto_event *event)
+{
+    if (ring_writable(&segment->event_ring, PROTO_EVENTS) == 0)
+        return false;
+    segment->events[ring_write_at(&segment->event_ring, PROTO_EVENTS)] = *event;
+    ring_publish(&segment->event_ring);
+    return true;
+}
+
+static void put_late(struct sched *s, struct sched_client *client, const struct proto_event *event)
+{
+    uint32_t ix = s->late_free;
+
+    if (ix != ID_NONE)
+        s->late_free = late_at(s, ix)->next;
+    else if (s->late_used < SCHED_LATE)
+        ix = s->late_used++;
+    else {
+        s->is_broken = true;
+        return;
+    }
+    *late_at(s, ix) = (struct sched_late){.event = *event, .next = ID_NONE};
+    if (client->late_head == ID_NONE)
+        client->late_head = ix;
+    else
+        late_at(s, client->late_tail)->next = ix;
+    client->late_tail = ix;
+}
+
+bool sched_refill(const struct sched_view *view, uint32_t client_ix)
+{
+    struct sched *s = view->sched;
+    struct sched_client *client = sched_client_at(s, client_ix);
+
+    while (client->late_head != ID_NONE) {
+        uint32_t ix = client->late_head;
+
+        if (!ring_put(view->segments[client_ix], &late_at(s, ix)->event))
+            return false;
+        client->late_head = late_at(s, ix)->next;
+        late_at(s, ix)->next = s->late_free;
+        s->late_free = ix;
+    }
+    return true;
+}
+
+static void tell(const struct sched_view *view, uint32_t client_ix, const struct proto_event *event)
+{
+    struct sched_client *client = sched_client_at(view->sched, client_ix);
+
+    if (!client->is_alive)
+        return;
+    if (client->late_head != ID_NONE || !ring_put(view->segments[client_ix], event))
+        put_late(view->sched, client, event);
+}
+
+/* A completion will be in `cq` at `at`: who polls it idly may go on. */
+static void notice(struct sched *s, uint32_t client, uint32_t cq, int64_t at)
+{
+    uint32_t base = client * PROTO_CLIENT_ACTORS;
+    uint32_t count = sched_client_at(s, client)->actor_count;
+
+    for (uint32_t k = 0; k < count; k++) {
+        struct sched_actor *actor = sched_actor_at(s, base + k);
+        const uint16_t *polled = sched_polled_at(s, base + k);
+
+        if (actor->state != SCHED_ACTOR_IDLE || at >= actor->first)
+            continue;
+        for (uint32_t i = 1; i <= polled[0]; i++) {
+            if (polled[i] != cq)
+                continue;
+            actor->first = at;
+            s->stop = true;
+            break;
+        }
+    }
+}
+
+static void complete(const struct sched_view *view, const struct sched_qp *qp,
+                     struct proto_event *event)
+{
+    struct sched *s = view->sched;
+
+    sched_mix(s, (uint64_t)event->t);
+    sched_mix(s, ((uint64_t)qp->client << 40) ^ ((uint64_t)event->wqe << 8) ^ event->status);
+    event->kind = PROTO_EVENT_COMPLETION;
+    tell(view, qp->client, event);
+    notice(s, qp->client, event->cq, event->t);
+}
+
+/* The send's bytes are of no use to anybody any more. */
+static void settle(const struct sched_view *view, uint32_t send_ix)
+{
+    struct sched *s = view->sched;
+    struct sched_wr *send = sched_wr_at(s, send_ix);
+
+    send->is_settled = true;
+    if (send->slot != PROTO_NO_SLOT) {
+        struct proto_event event = {.kind = PROTO_EVENT_SLOT_FREE, .slot = send->slot};
+
+        tell(view, sched_qp_at(s, send->qp)->client, &event);
+    }
+    if (send->is_completed)
+        drop_wr(s, send_ix);
+}
+
+/* The send's fate at the sender is known. */
+static void finish_send(const struct sched_view *view, uint32_t send_ix, int64_t at,
+                        uint32_t status)
+{
+    struct sched *s = view->sched;
+    struct sched_wr *send = sched_wr_at(s, send_ix);
+    struct sched_qp *qp = sched_qp_at(s, send->qp);
+    struct sched_client *client = sched_client_at(s, qp->client);
+
+    send->is_completed = true;
+    qp->sends_open--;
+    client->open_sends--;
+    client->open_blind -= send->is_blind;
+    if (!qp->is_dead && (send->flags & PROTO_SIGNALED || status != PROTO_WC_SUCCESS)) {
+        struct proto_event event = {.t = at,
+                                    .cq = qp->send_cq,
+                                    .qp = send->qp,
+                                    .wqe = send->wqe,
+                                    .status = status,
+                                    .opcode = PROTO_WC_SEND,
+                                    .length = send->length,
+                                    .slot = PROTO_NO_SLOT};
+
+        complete(view, qp, &event);
+    }
+    if (send->is_settled)
+        drop_wr(s, send_ix);
+}
+
+/* Books what a message carried, once, when it is certain to arrive. */
+static void count_bytes(struct sched *s, const struct sched_wr *send, const struct sched_qp *to)
+{
+    uint32_t from = sched_qp_at(s, send->qp)->rank;
+
+    s->bytes[from][to->rank] += send->length;
+    s->messages[from][to->rank]++;
+}
+
+static void finish_recv(const struct sched_view *view, const struct fabric_completion *c)
+{
+    struct sched *s = view->sched;
+    uint32_t recv_ix = (uint32_t)c->wr_id;
+    uint32_t send_ix = (uint32_t)c->peer_wr_id;
+    const struct sched_wr recv = *sched_wr_at(s, recv_ix);
+    struct sched_wr *send = sched_wr_at(s, send_ix);
+    struct sched_qp *qp = sched_qp_at(s, recv.qp);
+    bool has_bytes = c->status == FABRIC_OK && send->slot != PROTO_NO_SLOT && !qp->is_dead;
+    struct proto_event event = {
+        .t = c->at.ps,
+        .flags = send->flags,
+        .cq = qp->recv_cq,
+        .qp = recv.qp,
+        .wqe = recv.wqe,
+        .status = c->status == FABRIC_OK ? PROTO_WC_SUCCESS : PROTO_WC_LOC_LEN,
+        .opcode = PROTO_WC_RECV,
+        .length = send->length,
+        .slot = has_bytes ? send->slot : PROTO_NO_SLOT,
+        .peer = sched_qp_at(s, send->qp)->client,
+        .imm = send->imm,
+        .src_qp = sched_qp_at(s, send->qp)->qp_num,
+        .token = send_ix,
+    };
+
+    qp->recvs_open--;
+    drop_wr(s, recv_ix);
+    count_bytes(s, send, qp);
+    send->is_delivered = true;
+    send->consumer = qp->client;
+    if (!qp->is_dead)
+        complete(view, qp, &event);
+    if (!has_bytes || !sched_client_at(s, qp->client)->is_alive)
+        settle(view, send_ix);
+}
+
+static void on_completed(void *ctx, const struct fabric_completion *c)
+{
+    const struct sched_view *view = *(const struct sched_view **)ctx;
+
+    if (c->is_recv)
+        finish_recv(view, c);
+    else
+        finish_send(view, (uint32_t)c->wr_id, c->at.ps, PROTO_WC_SUCCESS);
+}
+
+static void on_lost(void *ctx, qp_id sender, uint64_t wr_id)
+{
+    (void)sender;
+    settle(*(const struct sched_view **)ctx, (uint32_t)wr_id);
+}
+
+static void on_user_event(void *ctx, uint32_t kind, uint32_t arg)
+{
+    (void)ctx;
+    (void)kind;
+    (void)arg;
+}
+
+/* What a flush drops: with a flush error for the client, or without a word. */
+struct flush_ctx {
+    const struct sched_view *view; /* first: the other hooks read it */
+    bool tells;
+};
+
+static void on_flushed(void *ctx, qp_id fabric_qp, uint64_t wr_id, bool is_recv)
+{
+    const struct flush_ctx *flush = ctx;
+    struct sched *s = flush->view->sched;
+    uint32_t ix = (uint32_t)wr_id;
+    struct sched_wr *wr = sched_wr_at(s, ix);
+    struct sched_qp *qp = sched_qp_at(s, wr->qp);
+
+    (void)fabric_qp;
+    if (!is_recv) {
+        bool was_dead = qp->is_dead;
+
+        qp->is_dead = was_dead || !flush->tells;
+        finish_send(flush->view, ix, engine_now(fabric_engine(sched_net(s))).ps, PROTO_WC_FLUSHED);
+        qp->is_dead = was_dead;
+        settle(flush->view, ix);
+        return;
+    }
+    qp->recvs_open--;
+    if (flush->tells && !qp->is_dead) {
+        struct proto_event event = {.t = engine_now(fabric_engine(sched_net(s))).ps,
+                                    .cq = qp->recv_cq,
+                                    .qp = wr->qp,
+                                    .wqe = wr->wqe,
+                                    .status = PROTO_WC_FLUSHED,
+                                    .opcode = PROTO_WC_RECV,
+                                    .slot = PROTO_NO_SLOT};
+
+        complete(flush->view, qp, &event);
+    }
+    drop_wr(s, ix);
+}
+
+void sched_flush_qp(const struct sched_view *view, uint32_t qp_ix, bool tells)
+{
+    const struct sched_qp *qp = sched_qp_at(view->sched, qp_ix);
+    struct flush_ctx ctx = {.view = view, .tells = tells};
+    const struct fabric_hooks hooks = {.ctx = &ctx,
+                                       .completed = on_completed,
+                                       .user_event = on_user_event,
+                                       .lost = on_lost,
+                                       .flushed = on_flushed};
+
+    if (qp->fabric != ID_NONE)
+        fabric_flush_qp(sched_net(view->sched), (qp_id){qp->fabric}, &hooks);
+}
+
+void sched_run_fabric(const struct sched_view *view, int64_t limit)
+{
+    struct sched *s = view->sched;
+    const struct sched_view *ctx = view;
+    const struct fabric_hooks hooks = {
+        .ctx = &ctx, .completed = on_completed, .user_event = on_user_event, .lost = on_lost};
+
+    s->stop = false;
+    (void)fabric_run_until(sched_net(s), (simtime){limit}, &hooks, &s->stop);
+}
+
+/* Moves the fabric's clock to a command's time, if that is ahead. */
+static simtime reach(struct sched *s, int64_t t)
+{
+    struct engine *engine = fabric_engine(sched_net(s));
+
+    if (t > engine_now(engine).ps)
+        engine_advance(engine, (simtime){t});
+    return engine_now(engine);
+}
+
+static void post_send(struct sched *s, struct sched_qp *qp, struct sched_client *client,
+                      uint32_t ix, const struct proto_command *command)
+{
+    bool is_blind = s->sends_early || !fabric_qp_foresees(sched_net(s), (qp_id){qp->fabric});
+
+    if (client->open_sends == 0)
+        client->min_wire = PROTO_NEVER;
+    client->min_wire = time_min(client->min_wire, time_wire(command->length, qp->ps_per_kib));
+    client->open_sends++;
+    client->open_blind += is_blind;
+    sched_wr_at(s, ix)->is_blind = is_blind;
+    qp->sends_open++;
+    (void)fabric_post_send(sched_net(s), (qp_id){qp->fabric}, reach(s, command->t), ix,
+                           (bytecount){command->length});
+}
+
+static void post_recv(struct sched *s, struct sched_qp *qp, uint32_t ix, simtime now)
+{
+    struct sched_wr *wr = sched_wr_at(s, ix);
+
+    qp->recvs_open++;
+    if (qp->fabric != ID_NONE) {
+        (void)fabric_post_recv(sched_net(s), (qp_id){qp->fabric}, now, ix, (bytecount){wr->length});
+        return;
+    }
+    wr->next = ID_NONE;
+    if (qp->early_head == ID_NONE)
+        qp->early_head = ix;
+    else
+        sched_wr_at(s, qp->early_tail)->next = ix;
+    qp->early_tail = ix;
+}
+
+static void execute_post(const struct sched_view *view, const struct proto_command *command,
+                         uint32_t client_ix)
+{
+    struct sched *s = view->sched;
+    struct sched_qp *qp = sched_own_qp(s, client_ix, command->qp);
+    struct sched_client *client = sched_client_at(s, client_ix);
+    bool is_send = command->kind == PROTO_COMMAND_SEND;
+    uint32_t ix;
+
+    if (!qp || (is_send && qp->fabric == ID_NONE))
+        return; /* destroyed meanwhile, or never connected: the client knows */
+    ix = take_wr(s);
+    if (ix == ID_NONE) {
+        s->is_broken = true;
+        return;
+    }
+    *sched_wr_at(s, ix) = (struct sched_wr){.state = is_send ? WR_SEND : WR_RECV,
+                                            .flags = command->flags,
+                                            .qp = command->qp,
+                                            .wqe = command->wqe,
+                                            .opcode = command->opcode,
+                                            .imm = command->imm,
+                                            .consumer = ID_NONE,
+                                            .wr_id = command->wr_id,
+                                            .length = command->length,
+                                            .slot = is_send ? command->slot : PROTO_NO_SLOT};
+    if (is_send)
+        post_send(s, qp, client, ix, command);
+    else
+        post_recv(s, qp, ix, reach(s, command->t));
+    /* The fabric reports what became certain when it runs next. */
+    sched_run_fabric(view, engine_now(fabric_engine(sched_net(s))).ps);
+}
+
+void sched_post_early(const struct sched_view *view, uint32_t qp_ix)
+{
+    struct sched *s = view->sched;
+    struct sched_qp *qp = sched_qp_at(s, qp_ix);
+    uint32_t ix = qp->early_head;
+
+    qp->early_head = ID_NONE;
+    while (ix != ID_NONE) {
+        uint32_t next = sched_wr_at(s, ix)->next;
+
+        qp->recvs_open--;
+        post_recv(s, qp, ix, engine_now(fabric_engine(sched_net(s))));
+        ix = next;
+    }
+}
+
+static void execute_consumed(const struct sched_view *view, const struct proto_command *command,
+                             uint32_t client)
+{
+    struct sched *s = view->sched;
+    const struct sched_wr *send;
+
+    if (command->token >= s->wr_used)
+        return;
+    send = sched_wr_at(s, command->token);
+    if (send->state == WR_SEND && send->is_delivered && !send->is_settled &&
+        send->consumer == client)
+        settle(view, command->token);
+}
+
+void sched_forget_consumer(const struct sched_view *view, uint32_t client)
+{
+    struct sched *s = view->sched;
+
+    for (uint32_t i = 0; i < s->wr_used; i++) {
+        const struct sched_wr *wr = sched_wr_at(s, i);
+
+        if (wr->state == WR_SEND && wr->is_delivered && !wr->is_settled && wr->consumer == client)
+            settle(view, i);
+    }
+}
+
+/* Wakes waiters of a key of the client, those who have waited longest first. */
+static void execute_wake(struct sched *s, const struct proto_command *command, uint32_t client)
+{
+    uint32_t base = client * PROTO_CLIENT_ACTORS;
+
+    for (uint64_t left = command->length; left > 0; left--) {
+        struct sched_actor *best = NULL;
+
+        for (uint32_t k = 0; k < sched_client_at(s, client)->actor_count; k++) {
+            struct sched_actor *actor = sched_actor_at(s, base + k);
+
+            if (actor->state == SCHED_ACTOR_WAIT && actor->key == command->slot &&
+                (!best || actor->vt < best->vt))
+                best = actor;
+        }
+        if (!best)
+            return;
+        best->state = SCHED_ACTOR_READY;
+        best->resume = PROTO_RESUME_WOKEN;
+        best->vt = time_max(best->vt, command->t);
+    }
+}
+
+void sched_execute(const struct sched_view *view, const struct proto_command *command,
+                   uint32_t client)
+{
+    struct sched *s = view->sched;
+
+    switch ((enum proto_command_kind)command->kind) {
+    case PROTO_COMMAND_SEND:
+    case PROTO_COMMAND_RECV:
+        sched_client_at(s, client)->commands++;
+        sched_mix(s, (uint64_t)command->t);
+        sched_mix(s,
+                  ((uint64_t)command->actor << 32) ^ ((uint64_t)command->kind << 24) ^ command->qp);
+        sched_mix(s, command->wr_id ^ (command->length << 17));
+        execute_post(view, command, client);
+        break;
+    case PROTO_COMMAND_CONSUMED:
+        execute_consumed(view, command, client);
+        break;
+    case PROTO_COMMAND_WAKE:
+        sched_client_at(s, client)->commands++;
+        execute_wake(s, command, client);
+        break;
+    case PROTO_COMMAND_OUTSIDE:
+        sched_client_at(s, client)->commands++;
+        s->outside[s->outside_count++ % SCHED_OUTSIDE_LOG] = command->t;
+        break;
+    }
+}
