@@ -385,6 +385,13 @@ uint32_t fabric_qp_count(const struct fabric *f)
     return f->qp_count;
 }
 
+bool fabric_cable_is_up(const struct fabric *f, cable_id cable)
+{
+    const struct fabric_link *links = &fabric_links(f)[2 * (size_t)cable.ix];
+
+    return links[0].line.bps != 0 && links[1].line.bps != 0;
+}
+
 enum fabric_wait fabric_qp_wait(const struct fabric *f, qp_id id)
 {
     const struct fabric_qp *qp = &fabric_qps(f)[id.ix];

@@ -199,6 +199,9 @@ static inline link_id fabric_link_of_cable(cable_id cable, bool is_reverse)
 struct fabric_qp_counters fabric_qp_counters(const struct fabric *f, qp_id qp);
 uint32_t fabric_qp_count(const struct fabric *f);
 
+/* False while the cable is cut in either direction. */
+bool fabric_cable_is_up(const struct fabric *f, cable_id cable);
+
 /* What a queue pair waits for, for verdicts. */
 enum fabric_wait {
     FABRIC_WAIT_NOTHING, /* send queue empty */

@@ -361,6 +361,19 @@ struct proto_welcome {
 };
 #define PROTO_FDS_A_MESSAGE 100U
 
+/* What a client says on its socket once it has joined. End of file: the client is gone. */
+enum proto_bell_why {
+    PROTO_BELL_PARKED = 1, /* `actor` has parked (conductor as driver) */
+    PROTO_BELL_OUTSIDE,    /* everybody waits, somebody for the outside: retry in a while */
+    PROTO_BELL_VERDICT,    /* hub->verdict is set */
+    PROTO_BELL_FINISHED,   /* no actor is left */
+};
+
+struct proto_bell {
+    uint32_t why; /* enum proto_bell_why */
+    uint32_t actor;
+};
+
 static_assert(sizeof(struct proto_command) == 80, "commands are copied as they are");
 static_assert(sizeof(struct proto_event) == 80, "events are copied as they are");
 static_assert(sizeof(struct proto_hub) <= PROTO_HUB_BYTES, "the scheduler's block follows");

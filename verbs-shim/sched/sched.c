@@ -539,6 +539,16 @@ static void answer(const struct sched_view *view, uint32_t actor_ix, struct prot
     memcpy(chan->reply, reply, sizeof reply);
 }
 
+static enum proto_resume why(const struct sched_actor *actor)
+{
+    if (actor->state == SCHED_ACTOR_IDLE)
+        return PROTO_RESUME_POLL;
+    if (actor->state == SCHED_ACTOR_EXTERNAL && actor->retry <= actor->deadline)
+        return PROTO_RESUME_RETRY;
+    return actor->state == SCHED_ACTOR_READY ? (enum proto_resume)actor->resume
+                                             : PROTO_RESUME_TIMEOUT;
+}
+
 /* The first parked actor gets its turn. */
 static void grant(const struct sched_view *view, struct next *next)
 {
@@ -547,24 +557,11 @@ static void grant(const struct sched_view *view, struct next *next)
     struct sched_actor *actor = sched_actor_at(s, next->actor);
     struct proto_chan *chan = &view->segments[client]->chan[next->actor % PROTO_CLIENT_ACTORS];
 
-    switch ((enum sched_actor_state)actor->state) {
-    case SCHED_ACTOR_IDLE:
-        chan->resume = PROTO_RESUME_POLL;
-        if (actor->first != PROTO_NEVER)
-            actor->confirm = 0;
-        break;
-    case SCHED_ACTOR_WAIT:
-        chan->resume = PROTO_RESUME_TIMEOUT;
-        break;
-    case SCHED_ACTOR_EXTERNAL:
-        chan->resume = actor->retry <= actor->deadline ? PROTO_RESUME_RETRY : PROTO_RESUME_TIMEOUT;
-        break;
-    default:
-        chan->resume = actor->resume;
-        if (actor->resume == PROTO_RESUME_ANSWER && actor->park == PROTO_PARK_CALL)
-            answer(view, next->actor, chan);
-        break;
-    }
+    chan->resume = why(actor);
+    if (actor->state == SCHED_ACTOR_IDLE && actor->first != PROTO_NEVER)
+        actor->confirm = 0;
+    if (chan->resume == PROTO_RESUME_ANSWER)
+        answer(view, next->actor, chan);
     actor->state = SCHED_ACTOR_RUNNING;
     /* A retry that finds nothing leaves the actor's time alone: only its channel hears of this. */
     if (chan->resume != PROTO_RESUME_RETRY)

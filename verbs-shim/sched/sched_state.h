@@ -13,14 +13,15 @@
 #include "verbs-shim/proto/proto.h"
 #include "verbs-shim/sched/sched.h"
 
-#define SCHED_QPS         16384U          /* over the whole run: a number is never used twice */
-#define SCHED_FABRIC_QPS  2048U           /* connected at one time */
-#define SCHED_WRS         (1U << 20)      /* work requests under way */
-#define SCHED_LATE        (1U << 18)      /* events that a full ring could not take yet */
-#define SCHED_OUTSIDE_LOG 1024U           /* actions on side channels remembered */
-#define SCHED_CONFIRM     8U              /* rounds of polls before an idle actor counts as stuck */
-#define SCHED_QPN_FIRST   UINT32_C(0x900) /* hellas-ai/thunderbolt-ibverbs kernel/tbv.h: path << 8 \
-                                           */
+#define SCHED_QPS         16384U     /* over the whole run: a number is never used twice */
+#define SCHED_FABRIC_QPS  2048U      /* connected at one time */
+#define SCHED_WRS         (1U << 20) /* work requests under way */
+#define SCHED_LATE        (1U << 18) /* events that a full ring could not take yet */
+#define SCHED_OUTSIDE_LOG 1024U      /* actions on side channels remembered */
+#define SCHED_CONFIRM     8U         /* rounds of polls before an idle actor counts as stuck */
+#define SCHED_QPN_FIRST                                                      \
+    UINT32_C(0x900) /* hellas-ai/thunderbolt-ibverbs kernel/tbv.h: path << 8 \
+                     */
 #define SCHED_QPN_STEP UINT32_C(0x100)
 
 /* Which side of a rank's device leads to which other rank, and how. */
