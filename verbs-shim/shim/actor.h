@@ -94,6 +94,17 @@ uint32_t actor_new(struct actor *creator); /* PROTO_ACTORS_MAX: no more */
 void actor_begin(uint32_t number);
 void actor_end(struct actor *a); /* the thread is about to exit */
 
+/* In a child of fork: the process is no client any more, actor_self() is NULL. Takes no lock and
+ * leaves the shared memory alone: it belongs to the parent. */
+void client_forget(void);
+
+/*
+ * Timers. The first actor of this process that finds its time at `due` or later at the end of
+ * actor_charge or actor_idle calls `fire`, which may call anything here, also from a signal handler
+ * that it runs. actor_idle does not jump beyond `due`. One for the process; simtime_never(): none.
+ */
+void client_set_alarm(simtime due, void (*fire)(struct actor *a));
+
 /* Adds what the program saw to the process's hash. */
 SHIM_EXPORT void actor_trace(struct actor *a, uint32_t what, uint64_t x, uint64_t y);
 
