@@ -105,6 +105,13 @@ void client_forget(void);
  */
 void client_set_alarm(simtime due, void (*fire)(struct actor *a));
 
+/* The thread could not be started after all. */
+void actor_cancel(struct actor *creator, uint32_t number);
+
+/* Calls of the actor that were charged and were no polls: when it has changed, a row of empty polls
+ * was interrupted. */
+SHIM_EXPORT uint64_t actor_calls(const struct actor *a);
+
 /* Adds what the program saw to the process's hash. */
 SHIM_EXPORT void actor_trace(struct actor *a, uint32_t what, uint64_t x, uint64_t y);
 

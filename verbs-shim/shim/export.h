@@ -24,6 +24,7 @@
 #define actor_wake          tbmesh_actor_wake
 #define actor_wait_outside  tbmesh_actor_wait_outside
 #define actor_acted_outside tbmesh_actor_acted_outside
+#define actor_calls         tbmesh_actor_calls
 #define actor_idle          tbmesh_actor_idle
 #define actor_lease         tbmesh_actor_lease
 #define actor_jump          tbmesh_actor_jump

@@ -1,0 +1,419 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * DOC: Actors
+ *
+ * An actor runs in its own thread and knows its time and its lease. While its time is below the
+ * lease it needs nobody: what it may see is in its own memory already. At the lease it parks: it
+ * writes into its channel why, and then, with the inline driver, runs the scheduler itself, under
+ * the hub's lock, and wakes whoever is next. Often that is the actor itself, and then no system
+ * call was needed.
+ *
+ * Waiting for the turn: awake for a while when there are no more actors than cores (agreed->spin),
+ * then in the kernel. Every half second the sleeper looks whether the conductor is still there; if
+ * not, the process ends, since nobody would ever wake it.
+ */
+#include "verbs-shim/shim/actor.h"
+
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#include "sim/base/units.h"
+#include "verbs-shim/proto/proto.h"
+#include "verbs-shim/proto/ring.h"
+#include "verbs-shim/sched/sched.h"
+#include "verbs-shim/sched/sched_time.h"
+#include "verbs-shim/shim/core/client.h"
+#include "verbs-shim/shim/core/sys.h"
+
+#define SLEEP_MS 500
+
+struct actor {
+    struct proto_chan *chan;
+    uint32_t number;
+    bool is_used;
+    int64_t vt;
+    int64_t lease;
+    uint64_t calls; /* other than polls */
+};
+
+static struct actor actors[PROTO_CLIENT_ACTORS];
+static struct {
+    int64_t due;
+    void (*fire)(struct actor *a);
+} alarm_set = {.due = PROTO_NEVER};
+static _Thread_local struct actor *self __attribute__((tls_model("initial-exec")));
+
+struct actor *actor_self(void)
+{
+    return self;
+}
+
+simtime actor_now(const struct actor *a)
+{
+    return (simtime){a->vt};
+}
+
+simtime actor_lease(const struct actor *a)
+{
+    return (simtime){a->lease};
+}
+
+uint64_t actor_calls(const struct actor *a)
+{
+    return a->calls;
+}
+
+static inline void relax(void)
+{
+#if defined(__x86_64__)
+    __asm__ volatile("pause");
+#else
+    __asm__ volatile("yield");
+#endif
+}
+
+/* The channel shows the time; released, so that a command published later is not seen with an
+ * older time. */
+static inline void show_time(struct actor *a)
+{
+    atomic_store_explicit(&a->chan->vt, a->vt, memory_order_release);
+}
+
+static void wait_turn(struct actor *a)
+{
+    struct proto_chan *chan = a->chan;
+
+    for (uint32_t i = client.segment->agreed.spin; i > 0; i--) {
+        if (atomic_load_explicit(&chan->turn, memory_order_acquire))
+            return;
+        relax();
+    }
+    /* The waker stores turn and then reads is_sleeping; we store is_sleeping and then read turn:
+     * in one total order, so one of us sees the other. */
+    atomic_store_explicit(&chan->is_sleeping, 1, memory_order_seq_cst);
+    while (!atomic_load_explicit(&chan->turn, memory_order_seq_cst)) {
+        sys_futex_wait(&chan->turn, 0, SLEEP_MS);
+        if (!atomic_load_explicit(&chan->turn, memory_order_acquire) &&
+            sys_is_hung_up(client.socket))
+            sys_die();
+    }
+    atomic_store_explicit(&chan->is_sleeping, 0, memory_order_relaxed);
+}
+
+static void wake(uint32_t number)
+{
+    struct proto_chan *chan =
+        &client.view.segments[number / PROTO_CLIENT_ACTORS]->chan[number % PROTO_CLIENT_ACTORS];
+
+    atomic_store_explicit(&chan->turn, 1, memory_order_seq_cst);
+    if (atomic_load_explicit(&chan->is_sleeping, memory_order_seq_cst))
+        sys_futex_wake(&chan->turn, 1);
+}
+
+static void give_verdict(enum proto_verdict verdict)
+{
+    uint32_t none = PROTO_RUNNING;
+
+    (void)atomic_compare_exchange_strong(&client.hub->verdict, &none, (uint32_t)verdict);
+    client_ring(PROTO_BELL_VERDICT, 0);
+}
+
+/* What follows a step of the scheduler that gave no turn. */
+static void after_step(enum sched_state state)
+{
+    switch (state) {
+    case SCHED_DEADLOCK:
+        give_verdict(PROTO_DEADLOCK);
+        break;
+    case SCHED_BROKEN:
+        give_verdict(PROTO_BROKEN);
+        break;
+    case SCHED_OUTSIDE:
+        client_ring(PROTO_BELL_OUTSIDE, 0);
+        break;
+    case SCHED_FINISHED:
+        client_ring(PROTO_BELL_FINISHED, 0);
+        break;
+    case SCHED_GRANTED:
+    case SCHED_RUNNING:
+    case SCHED_STARTING:
+        break;
+    }
+}
+
+/* Runs the scheduler on behalf of everybody. True: the actor itself goes on. */
+static bool drive(struct actor *a)
+{
+    bool is_own = false;
+    bool is_sane;
+
+    hub_lock();
+    is_sane = sched_park(&client.view, a->number);
+    for (;;) {
+        uint32_t granted = PROTO_ACTORS_MAX;
+        enum sched_state state = is_sane ? sched_next(&client.view, &granted) : SCHED_BROKEN;
+
+        if (state != SCHED_GRANTED) {
+            hub_unlock();
+            after_step(state);
+            return is_own;
+        }
+        atomic_fetch_add_explicit(&client.hub->progress, 1, memory_order_relaxed);
+        if (granted == a->number) {
+            /* Parked again only after it has run: no further turn for it in this loop. */
+            is_own = true;
+            atomic_store_explicit(&a->chan->turn, 1, memory_order_relaxed);
+        } else {
+            wake(granted);
+        }
+    }
+}
+
+static enum proto_resume park(struct actor *a, enum proto_park why)
+{
+    struct proto_chan *chan = a->chan;
+    struct proto_stats *stats = &client.segment->stats;
+    int64_t before = a->vt;
+
+    chan->park = (uint32_t)why;
+    show_time(a);
+    atomic_store_explicit(&chan->turn, 0, memory_order_release);
+    if (client.hub) {
+        if (!drive(a)) {
+            stats->handovers++;
+            wait_turn(a);
+        }
+    } else {
+        stats->handovers++;
+        client_ring(PROTO_BELL_PARKED, a->number);
+        wait_turn(a);
+    }
+    if (chan->resume != PROTO_RESUME_RETRY)
+        a->vt = chan->resume_vt;
+    a->lease = chan->lease;
+    stats->parks[why]++;
+    stats->waited[why] += a->vt - before;
+    return (enum proto_resume)chan->resume;
+}
+
+void client_set_alarm(simtime due, void (*fire)(struct actor *a))
+{
+    alarm_set.due = due.ps;
+    alarm_set.fire = fire;
+}
+
+static inline void sound_alarm(struct actor *a)
+{
+    if (a->vt >= alarm_set.due)
+        alarm_set.fire(a);
+}
+
+void actor_charge(struct actor *a, enum proto_charge what, uint32_t n)
+{
+    a->vt += client.segment->agreed.charge[what] * n;
+    client.segment->stats.calls[what] += n;
+    if (what != PROTO_CHARGE_POLL_EMPTY && what != PROTO_CHARGE_POLL_ENTRY)
+        a->calls++;
+    show_time(a);
+    if (a->vt >= a->lease)
+        (void)park(a, PROTO_PARK_TURN);
+    sound_alarm(a);
+}
+
+void actor_sleep_until(struct actor *a, simtime t)
+{
+    a->calls++;
+    if (t.ps <= a->vt)
+        return;
+    a->vt = t.ps;
+    show_time(a);
+    if (a->vt >= a->lease)
+        (void)park(a, PROTO_PARK_TURN);
+}
+
+int actor_call(struct actor *a, enum proto_call call, const union proto_call_args *args,
+               int64_t *reply)
+{
+    struct proto_chan *chan = a->chan;
+
+    chan->call = (uint32_t)call;
+    chan->args = *args;
+    (void)park(a, PROTO_PARK_CALL);
+    if (reply)
+        memcpy(reply, chan->reply, sizeof chan->reply);
+    return chan->reply_status;
+}
+
+/* How soon after a command its actor may see a consequence. */
+static int64_t soonest(const struct proto_command *command)
+{
+    const struct proto_agreed *agreed = &client.segment->agreed;
+
+    switch ((enum proto_command_kind)command->kind) {
+    case PROTO_COMMAND_SEND:
+        return time_min(time_wire(command->length, agreed->wire_ps_per_kib), agreed->receive_after);
+    case PROTO_COMMAND_RECV:
+        return agreed->receive_after;
+    case PROTO_COMMAND_OUTSIDE:
+        return agreed->side_latency;
+    case PROTO_COMMAND_WAKE:
+        return 0;
+    case PROTO_COMMAND_CONSUMED:
+        break;
+    }
+    return PROTO_NEVER;
+}
+
+void actor_post(struct actor *a, struct proto_command *command)
+{
+    struct proto_cursors *ring = &client.segment->command_ring;
+
+    while (ring_writable(ring, PROTO_COMMANDS) == 0)
+        (void)park(a, PROTO_PARK_TURN);
+    command->t = a->vt;
+    command->actor = a->number;
+    client.segment->commands[ring_write_at(ring, PROTO_COMMANDS)] = *command;
+    ring_publish(ring);
+    a->lease = time_shrink(a->lease, a->vt, soonest(command));
+}
+
+bool actor_wait(struct actor *a, uint64_t key, simtime deadline)
+{
+    a->calls++;
+    a->chan->key = key;
+    a->chan->deadline = deadline.ps;
+    return park(a, PROTO_PARK_WAIT) == PROTO_RESUME_WOKEN;
+}
+
+void actor_wake(struct actor *a, uint64_t key, uint32_t count)
+{
+    struct proto_command command = {.kind = PROTO_COMMAND_WAKE, .length = count, .slot = key};
+
+    actor_post(a, &command);
+}
+
+bool actor_wait_outside(struct actor *a, bool (*try)(void *ctx), void *ctx, simtime deadline)
+{
+    a->calls++;
+    for (;;) {
+        enum proto_resume resume;
+
+        if (try(ctx))
+            return true;
+        a->chan->deadline = deadline.ps;
+        resume = park(a, PROTO_PARK_EXTERNAL);
+        if (resume == PROTO_RESUME_TIMEOUT)
+            return false;
+        if (try(ctx)) {
+            a->vt = time_max(a->vt, a->chan->resume_vt);
+            show_time(a);
+            return true;
+        }
+    }
+}
+
+void actor_acted_outside(struct actor *a)
+{
+    struct proto_command command = {.kind = PROTO_COMMAND_OUTSIDE};
+
+    actor_post(a, &command);
+}
+
+void actor_idle(struct actor *a, const uint16_t *cqs, uint32_t count, simspan grid, simtime first)
+{
+    struct proto_chan *chan = a->chan;
+    int64_t before = a->vt;
+
+    chan->polled_count = count < PROTO_POLLED_MAX ? count : PROTO_POLLED_MAX;
+    memcpy(chan->polled, cqs, chan->polled_count * sizeof cqs[0]);
+    chan->grid = grid.ps;
+    chan->first = time_min(first.ps, alarm_set.due);
+    (void)park(a, PROTO_PARK_IDLE);
+    client.segment->stats.folded +=
+        (uint64_t)((a->vt - before) / client.segment->agreed.charge[PROTO_CHARGE_POLL_EMPTY]);
+    sound_alarm(a);
+}
+
+void actor_jump(struct actor *a, simtime t)
+{
+    a->vt = t.ps;
+    show_time(a);
+}
+
+void actor_trace(struct actor *a, uint32_t what, uint64_t x, uint64_t y)
+{
+    uint64_t hash = client.segment->stats.hash;
+    const uint64_t words[] = {(uint64_t)a->vt, what, x, y};
+
+    for (size_t i = 0; i < sizeof words / sizeof words[0]; i++) {
+        hash = (hash ^ words[i]) * UINT64_C(0x9e3779b97f4a7c15);
+        hash ^= hash >> 29;
+    }
+    client.segment->stats.hash = hash;
+}
+
+uint32_t actor_new(struct actor *creator)
+{
+    const union proto_call_args none = {.raw = {0}};
+    int64_t reply[4] = {0};
+
+    if (actor_call(creator, PROTO_CALL_NEW_ACTOR, &none, reply) != 0)
+        return PROTO_ACTORS_MAX;
+    return (uint32_t)reply[0];
+}
+
+void actor_cancel(struct actor *creator, uint32_t number)
+{
+    const union proto_call_args args = {.raw = {number}};
+
+    (void)actor_call(creator, PROTO_CALL_DROP_ACTOR, &args, NULL);
+}
+
+void actor_begin(uint32_t number)
+{
+    struct actor *a = &actors[number % PROTO_CLIENT_ACTORS];
+
+    *a = (struct actor){
+        .chan = &client.segment->chan[number % PROTO_CLIENT_ACTORS],
+        .number = number,
+        .is_used = true,
+    };
+    self = a;
+    wait_turn(a);
+    a->vt = a->chan->resume_vt;
+    a->lease = a->chan->lease;
+}
+
+/* Leaves for good: runs the scheduler for the others and does not wait. */
+static void leave(struct actor *a, bool with_process)
+{
+    a->chan->args.raw[0] = with_process;
+    a->chan->park = PROTO_PARK_EXIT;
+    show_time(a);
+    atomic_store_explicit(&a->chan->turn, 0, memory_order_release);
+    self = NULL;
+    if (client.hub)
+        (void)drive(a);
+    else
+        client_ring(PROTO_BELL_PARKED, a->number);
+}
+
+void actor_end(struct actor *a)
+{
+    a->is_used = false;
+    leave(a, false);
+}
+
+void actor_forget(void)
+{
+    self = NULL;
+}
+
+void client_leave(void)
+{
+    if (self)
+        leave(self, true);
+}

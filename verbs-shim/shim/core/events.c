@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "verbs-shim/proto/check.h"
+#include "verbs-shim/proto/proto.h"
+#include "verbs-shim/proto/ring.h"
+#include "verbs-shim/shim/actor.h"
+#include "verbs-shim/shim/core/client.h"
+#include "verbs-shim/shim/core/sys.h"
+#include "verbs-shim/shim/guest.h"
+
+/* The scheduler's memory makes no sense: another process has damaged it. Going on would be a run
+ * whose results mean nothing. */
+static void give_up(void)
+{
+    shim_log("the shared memory is damaged: this process ends");
+    sys_die();
+}
+
+void client_take_events(void (*handle)(const struct proto_event *event))
+{
+    struct proto_cursors *ring = &client.segment->event_ring;
+    uint32_t count = ring_readable(ring, PROTO_EVENTS);
+
+    if (count == UINT32_MAX)
+        give_up();
+    for (; count > 0; count--) {
+        const struct proto_event event =
+            client.segment->events[ring_read_at(ring, PROTO_EVENTS, 0)];
+
+        ring_consume(ring, 1);
+        if (!proto_event_is_sane(&event))
+            give_up();
+        if (event.kind == PROTO_EVENT_SLOT_FREE)
+            arena_release(event.slot);
+        else
+            handle(&event);
+    }
+}

@@ -1,0 +1,345 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * DOC: Joining
+ *
+ * A process of a run finds the conductor's socket in its environment. It joins when it is clear
+ * that it will use verbs: at start if one of its objects is linked against libibverbs, else when
+ * it loads a verbs library or makes its first verbs call. Shells, launchers and tools that merely
+ * inherit the environment never do, and notice nothing.
+ *
+ * Joining waits until every rank is there; then the clock stands at zero for all of them.
+ */
+#include <elf.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <link.h>
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#include "verbs-shim/proto/proto.h"
+#include "verbs-shim/sched/sched.h"
+#include "verbs-shim/shim/actor.h"
+#include "verbs-shim/shim/core/client.h"
+#include "verbs-shim/shim/core/sys.h"
+#include "verbs-shim/shim/guest.h"
+
+enum join_state {
+    JOIN_NOT_YET,
+    JOIN_DONE,
+    JOIN_REFUSED
+};
+
+struct client client;
+static _Atomic int join_state;
+
+const struct proto_agreed *client_agreed(void)
+{
+    return client.segment ? &client.segment->agreed : NULL;
+}
+
+struct proto_stats *client_stats(void)
+{
+    return client.segment ? &client.segment->stats : NULL;
+}
+
+bool client_is_joined(void)
+{
+    return atomic_load_explicit(&join_state, memory_order_acquire) == JOIN_DONE;
+}
+
+void client_ring(enum proto_bell_why why, uint32_t actor)
+{
+    const struct proto_bell bell = {.why = (uint32_t)why, .actor = actor};
+
+    sys_send(client.socket, &bell, sizeof bell);
+}
+
+static bool refuse(const char *why)
+{
+    atomic_store_explicit(&join_state, JOIN_REFUSED, memory_order_release);
+    if (why)
+        shim_log("cannot join the simulation: %s", why);
+    return false;
+}
+
+/* The rank, from our launcher or from an MPI's. */
+static bool find_rank(uint32_t *ret)
+{
+    static const char *const names[] = {PROTO_ENV_RANK, "OMPI_COMM_WORLD_RANK", "PMIX_RANK",
+                                        "PMI_RANK"};
+
+    for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
+        const char *text = getenv(names[i]);
+        char *end;
+        unsigned long rank;
+
+        if (!text || !*text)
+            continue;
+        rank = strtoul(text, &end, 10);
+        if (*end || rank >= PROTO_RANKS_MAX)
+            return false;
+        *ret = (uint32_t)rank;
+        return true;
+    }
+    return false;
+}
+
+/* Connects the life line, far above the numbers that programs expect for their own files. */
+static int dial(const char *name)
+{
+    struct sockaddr_un address = {.sun_family = AF_UNIX};
+    size_t length = strlen(name);
+    int low;
+    int fd;
+
+    if (length >= sizeof address.sun_path - 1)
+        return -1;
+    memcpy(address.sun_path + 1, name, length);
+    low = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);
+    if (low < 0)
+        return -1;
+    fd = fcntl(low, F_DUPFD_CLOEXEC, 500);
+    if (fd < 0)
+        return low;
+    sys_close(low);
+    if (connect(fd, (const struct sockaddr *)&address,
+                (socklen_t)(offsetof(struct sockaddr_un, sun_path) + 1 + length)) == 0)
+        return fd;
+    sys_close(fd);
+    return -1;
+}
+
+/* Receives `count` descriptors. */
+static bool receive_fds(int fd, int *fds, uint32_t count)
+{
+    union {
+        struct cmsghdr align;
+        char bytes[CMSG_SPACE(PROTO_FDS_A_MESSAGE * sizeof(int))];
+    } control;
+    uint32_t got = 0;
+
+    while (got < count) {
+        char byte;
+        struct iovec part = {.iov_base = &byte, .iov_len = 1};
+        struct msghdr message = {.msg_iov = &part,
+                                 .msg_iovlen = 1,
+                                 .msg_control = control.bytes,
+                                 .msg_controllen = sizeof control.bytes};
+        const struct cmsghdr *head;
+        uint32_t n;
+
+        if (recvmsg(fd, &message, MSG_CMSG_CLOEXEC) != 1)
+            return false;
+        head = CMSG_FIRSTHDR(&message);
+        if (!head || head->cmsg_type != SCM_RIGHTS)
+            return false;
+        n = (uint32_t)((head->cmsg_len - CMSG_LEN(0)) / sizeof(int));
+        if (n == 0 || n > count - got)
+            return false;
+        memcpy(fds + got, CMSG_DATA(head), n * sizeof(int));
+        got += n;
+    }
+    return true;
+}
+
+static void *map(int fd, size_t bytes, int rights)
+{
+    void *p = mmap(NULL, bytes, rights, MAP_SHARED | MAP_NORESERVE, fd, 0);
+
+    sys_close(fd);
+    return p == MAP_FAILED ? NULL : p;
+}
+
+/* Maps what the welcome brought, in the order that proto.h says. */
+static bool map_all(const struct proto_welcome *welcome, const int *fds)
+{
+    uint32_t own = welcome->client;
+
+    if (welcome->is_inline) {
+        client.hub = map(*fds++, welcome->hub_bytes, PROT_READ | PROT_WRITE);
+        if (!client.hub)
+            return false;
+        // NOLINTNEXTLINE(bugprone-casting-through-void): the block is aligned to a page
+        client.view.sched = (void *)((char *)client.hub + PROTO_HUB_BYTES);
+    }
+    for (uint32_t i = 0; i < welcome->client_count; i++) {
+        if (!welcome->is_inline && i != own)
+            continue;
+        client.view.segments[i] = map(*fds++, sizeof(struct proto_segment), PROT_READ | PROT_WRITE);
+        if (!client.view.segments[i])
+            return false;
+    }
+    for (uint32_t i = 0; i < welcome->client_count; i++) {
+        void *arena = map(*fds++, PROTO_ARENA_BYTES, i == own ? PROT_READ | PROT_WRITE : PROT_READ);
+
+        if (!arena)
+            return false;
+        client.peer_arenas[i] = arena;
+        if (i == own)
+            client.arena = arena;
+    }
+    client.segment = client.view.segments[own];
+    return client.segment->agreed.magic == PROTO_MAGIC &&
+           client.segment->agreed.version == PROTO_VERSION;
+}
+
+static bool is_sane(const struct proto_welcome *welcome)
+{
+    uint32_t count = welcome->client_count;
+    uint32_t segments = welcome->is_inline ? 1 + count : 1;
+
+    return welcome->magic == PROTO_MAGIC && welcome->version == PROTO_VERSION &&
+           count <= PROTO_CLIENTS_MAX && welcome->client < count &&
+           welcome->fd_count == segments + count;
+}
+
+static bool join(const char *name)
+{
+    struct proto_hello hello = {.magic = PROTO_MAGIC, .version = PROTO_VERSION};
+    struct proto_welcome welcome;
+    int fds[1 + 2 * PROTO_CLIENTS_MAX];
+
+    if (!find_rank(&hello.rank))
+        return refuse("no rank in the environment (" PROTO_ENV_RANK ")");
+    strncpy(hello.program, program_invocation_short_name, sizeof hello.program - 1);
+    client.socket = dial(name);
+    if (client.socket < 0)
+        return refuse("the conductor is gone");
+    if (send(client.socket, &hello, sizeof hello, MSG_NOSIGNAL) != (ssize_t)sizeof hello ||
+        recv(client.socket, &welcome, sizeof welcome, 0) != (ssize_t)sizeof welcome)
+        return refuse("the conductor does not answer");
+    if (welcome.status) {
+        welcome.why[sizeof welcome.why - 1] = '\0';
+        return refuse(welcome.why);
+    }
+    if (!is_sane(&welcome) || !receive_fds(client.socket, fds, welcome.fd_count))
+        return refuse("another version of the conductor answers");
+    client.number = welcome.client;
+    client.client_count = welcome.client_count;
+    if (!map_all(&welcome, fds))
+        return refuse("shared memory cannot be mapped");
+    atomic_store_explicit(&join_state, JOIN_DONE, memory_order_release);
+    (void)pthread_atfork(NULL, NULL, client_forget);
+    actor_begin(client.number * PROTO_CLIENT_ACTORS);
+    return true;
+}
+
+bool client_join(void)
+{
+    static _Atomic int has_begun;
+    const char *name;
+
+    if (client_is_joined())
+        return true;
+    if (atomic_load_explicit(&join_state, memory_order_acquire) == JOIN_REFUSED ||
+        atomic_exchange(&has_begun, 1))
+        return false;
+    name = getenv(PROTO_ENV_SOCKET);
+    return name && *name ? join(name) : refuse(NULL);
+}
+
+void client_forget(void)
+{
+    atomic_store_explicit(&join_state, JOIN_REFUSED, memory_order_release);
+    actor_forget();
+    if (client.socket > 0)
+        sys_close(client.socket);
+    memset(&client, 0, sizeof client);
+}
+
+/* Programs that start others and never use verbs themselves, though a library of theirs may. */
+static bool is_launcher(void)
+{
+    static const char *const names[] = {"sh",
+                                        "bash",
+                                        "dash",
+                                        "zsh",
+                                        "env",
+                                        "timeout",
+                                        "nice",
+                                        "nohup",
+                                        "stdbuf",
+                                        "setsid",
+                                        "taskset",
+                                        "numactl",
+                                        "time",
+                                        "strace",
+                                        "ltrace",
+                                        "gdb",
+                                        "perf",
+                                        "mpirun",
+                                        "mpiexec",
+                                        "orterun",
+                                        "orted",
+                                        "prterun",
+                                        "prted",
+                                        "hydra_pmi_proxy",
+                                        "mpiexec.hydra",
+                                        "mpirun.openmpi",
+                                        "mpiexec.openmpi",
+                                        "mpirun.mpich",
+                                        "mpiexec.mpich",
+                                        "srun"};
+
+    for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
+        if (strcmp(program_invocation_short_name, names[i]) == 0)
+            return true;
+    }
+    return false;
+}
+
+static bool is_verbs_name(const char *name)
+{
+    const char *slash = strrchr(name, '/');
+
+    return strncmp(slash ? slash + 1 : name, "libibverbs.so", strlen("libibverbs.so")) == 0;
+}
+
+/* Stops at an object that needs libibverbs. */
+static int needs_verbs(struct dl_phdr_info *info, size_t size, void *ctx)
+{
+    const ElfW(Dyn) *dynamic = NULL;
+    const char *strings = NULL;
+
+    (void)size;
+    (void)ctx;
+    for (int i = 0; i < info->dlpi_phnum; i++) {
+        if (info->dlpi_phdr[i].p_type == PT_DYNAMIC)
+            // NOLINTNEXTLINE(performance-no-int-to-ptr): the loader gives addresses as numbers
+            dynamic = (const void *)(info->dlpi_addr + info->dlpi_phdr[i].p_vaddr);
+    }
+    for (const ElfW(Dyn) *d = dynamic; d && d->d_tag != DT_NULL; d++) {
+        if (d->d_tag == DT_STRTAB)
+            // NOLINTNEXTLINE(performance-no-int-to-ptr): the loader has made it an address
+            strings = (const char *)d->d_un.d_ptr;
+    }
+    for (const ElfW(Dyn) *d = dynamic; strings && d && d->d_tag != DT_NULL; d++) {
+        if (d->d_tag == DT_NEEDED && is_verbs_name(strings + d->d_un.d_val))
+            return 1;
+    }
+    return 0;
+}
+
+__attribute__((constructor)) static void on_load(void)
+{
+    if (!getenv(PROTO_ENV_SOCKET))
+        return;
+    if (is_launcher())
+        (void)refuse(NULL);
+    else if (dl_iterate_phdr(needs_verbs, NULL))
+        (void)client_join();
+}
+
+__attribute__((destructor)) static void on_unload(void)
+{
+    client_leave();
+}

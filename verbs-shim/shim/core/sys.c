@@ -1,0 +1,116 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "verbs-shim/shim/core/sys.h"
+
+#include <errno.h>
+#include <linux/futex.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/socket.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+#if defined(__x86_64__)
+static long raw_call(long number, long a, long b, long c, long d)
+{
+    long result;
+    register long r10 __asm__("r10") = d;
+
+    __asm__ volatile("syscall"
+                     : "=a"(result)
+                     : "a"(number), "D"(a), "S"(b), "d"(c), "r"(r10)
+                     : "rcx", "r11", "memory");
+    return result;
+}
+
+static long raw_call6(long number, const long *args)
+{
+    long result;
+    register long r10 __asm__("r10") = args[3];
+    register long r8 __asm__("r8") = args[4];
+    register long r9 __asm__("r9") = args[5];
+
+    __asm__ volatile("syscall"
+                     : "=a"(result)
+                     : "a"(number), "D"(args[0]), "S"(args[1]), "d"(args[2]), "r"(r10), "r"(r8),
+                       "r"(r9)
+                     : "rcx", "r11", "memory");
+    return result;
+}
+#elif defined(__aarch64__)
+static long raw_call6(long number, const long *args)
+{
+    register long x8 __asm__("x8") = number;
+    register long x0 __asm__("x0") = args[0];
+    register long x1 __asm__("x1") = args[1];
+    register long x2 __asm__("x2") = args[2];
+    register long x3 __asm__("x3") = args[3];
+    register long x4 __asm__("x4") = args[4];
+    register long x5 __asm__("x5") = args[5];
+
+    __asm__ volatile("svc 0"
+                     : "+r"(x0)
+                     : "r"(x8), "r"(x1), "r"(x2), "r"(x3), "r"(x4), "r"(x5)
+                     : "memory");
+    return x0;
+}
+
+static long raw_call(long number, long a, long b, long c, long d)
+{
+    return raw_call6(number, (const long[6]){a, b, c, d, 0, 0});
+}
+#else
+#error "the shim knows the system calls of x86-64 and aarch64 only"
+#endif
+
+void sys_futex_wait(_Atomic uint32_t *word, uint32_t value, int ms)
+{
+    const struct timespec limit = {.tv_sec = ms / 1000, .tv_nsec = (ms % 1000) * 1000000L};
+
+    (void)raw_call(SYS_futex, (long)word, FUTEX_WAIT, (long)value, (long)&limit);
+}
+
+void sys_futex_wake(_Atomic uint32_t *word, int count)
+{
+    (void)raw_call(SYS_futex, (long)word, FUTEX_WAKE, count, 0);
+}
+
+void sys_send(int fd, const void *message, size_t length)
+{
+    (void)raw_call6(SYS_sendto, (const long[6]){fd, (long)message, (long)length,
+                                                MSG_DONTWAIT | MSG_NOSIGNAL, 0, 0});
+}
+
+bool sys_is_hung_up(int fd)
+{
+    struct pollfd pollfd = {.fd = fd, .events = POLLRDHUP};
+    const struct timespec now = {0};
+    long count = raw_call6(SYS_ppoll, (const long[6]){(long)&pollfd, 1, (long)&now, 0, 0, 0});
+
+    return count == 1 && pollfd.revents & (POLLHUP | POLLRDHUP | POLLERR | POLLNVAL);
+}
+
+void sys_write(int fd, const void *bytes, size_t length)
+{
+    (void)raw_call(SYS_write, fd, (long)bytes, (long)length, 0);
+}
+
+void sys_close(int fd)
+{
+    (void)raw_call(SYS_close, fd, 0, 0, 0);
+}
+
+uint32_t sys_thread_id(void)
+{
+    return (uint32_t)raw_call(SYS_gettid, 0, 0, 0, 0);
+}
+
+_Noreturn void sys_die(void)
+{
+    for (;;)
+        (void)raw_call(SYS_kill, raw_call(SYS_getpid, 0, 0, 0, 0), SIGKILL, 0, 0);
+}

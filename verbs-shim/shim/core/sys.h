@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * System calls of the shim itself: straight to the kernel, since libc's names lead to our own
+ * interposed functions. They leave errno alone and return -errno on failure.
+ */
+#ifndef VERBS_SHIM_SHIM_CORE_SYS_H
+#define VERBS_SHIM_SHIM_CORE_SYS_H
+
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/* Waits while *word == value, at most `ms` milliseconds of real time. */
+void sys_futex_wait(_Atomic uint32_t *word, uint32_t value, int ms);
+void sys_futex_wake(_Atomic uint32_t *word, int count);
+/* One message on a socket; never waits, never raises SIGPIPE. */
+void sys_send(int fd, const void *message, size_t length);
+/* True when the other end of the socket is gone. */
+bool sys_is_hung_up(int fd);
+void sys_write(int fd, const void *bytes, size_t length);
+void sys_close(int fd);
+uint32_t sys_thread_id(void);
+/* Ends this process at once, by SIGKILL. */
+_Noreturn void sys_die(void);
+
+#endif
