@@ -1,0 +1,96 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The C library's own functions behind our wrappers: REAL(read)(fd, buf, n). All of the shim that
+ * means the kernel and not the clock calls these: a plain call would reach the wrapper.
+ */
+#ifndef VERBS_SHIM_SHIM_LIBC_REAL_H
+#define VERBS_SHIM_SHIM_LIBC_REAL_H
+
+#include <dirent.h>
+#include <poll.h>
+#include <pthread.h>
+#include <semaphore.h>
+#include <signal.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <sys/epoll.h>
+#include <sys/resource.h>
+#include <sys/select.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/time.h>
+#include <sys/timerfd.h>
+#include <sys/times.h>
+#include <sys/types.h>
+#include <sys/uio.h>
+#include <time.h>
+
+struct rusage;
+
+/* X(name, result, parameters). Locks come first: an allocator that somebody preloads may take one
+ * while the rest is being looked up. */
+#define REAL_LIST(X)                                                                      \
+    X(pthread_mutex_lock, int, (pthread_mutex_t *))                                       \
+    X(pthread_mutex_trylock, int, (pthread_mutex_t *))                                    \
+    X(pthread_mutex_unlock, int, (pthread_mutex_t *))                                     \
+    X(syscall, long, (long, ...))                                                         \
+    /* clock.c */                                                                         \
+    X(clock_gettime, int, (clockid_t, struct timespec *))                                 \
+    X(clock_getres, int, (clockid_t, struct timespec *))                                  \
+    X(gettimeofday, int, (struct timeval *, void *))                                      \
+    X(time, time_t, (time_t *))                                                           \
+    X(timespec_get, int, (struct timespec *, int))                                        \
+    X(times, clock_t, (struct tms *))                                                     \
+    X(clock, clock_t, (void))                                                             \
+    X(getrusage, int, (int, struct rusage *))                                             \
+    /* sleep.c */                                                                         \
+    X(nanosleep, int, (const struct timespec *, struct timespec *))                       \
+    X(clock_nanosleep, int, (clockid_t, int, const struct timespec *, struct timespec *)) \
+    X(usleep, int, (useconds_t))                                                          \
+    X(sleep, unsigned, (unsigned))                                                        \
+    X(sched_yield, int, (void))                                                           \
+    X(pause, int, (void))                                                                 \
+    X(sigsuspend, int, (const sigset_t *))                                                \
+    X(sigtimedwait, int, (const sigset_t *, siginfo_t *, const struct timespec *))        \
+    X(sigwaitinfo, int, (const sigset_t *, siginfo_t *))                                  \
+    X(sigwait, int, (const sigset_t *, int *))                                            \
+    /* alarm.c */                                                                         \
+    X(alarm, unsigned, (unsigned))                                                        \
+    X(setitimer, int, (int, const struct itimerval *, struct itimerval *))                \
+    X(getitimer, int, (int, struct itimerval *))                                          \
+    X(timer_create, int, (clockid_t, struct sigevent *, timer_t *))                       \
+    X(timer_delete, int, (timer_t))                                                       \
+    X(timer_settime, int, (timer_t, int, const struct itimerspec *, struct itimerspec *)) \
+    X(timer_gettime, int, (timer_t, struct itimerspec *))                                 \
+    X(timer_getoverrun, int, (timer_t))                                                   \
+    X(timerfd_create, int, (int, int))                                                    \
+    X(timerfd_settime, int, (int, int, const struct itimerspec *, struct itimerspec *))   \
+    X(timerfd_gettime, int, (int, struct itimerspec *))                                   \
+    X(read, ssize_t, (int, void *, size_t))                                               \
+    X(write, ssize_t, (int, const void *, size_t))                                        \
+    X(poll, int, (struct pollfd *, nfds_t, int))                                          \
+    X(ppoll, int, (struct pollfd *, nfds_t, const struct timespec *, const sigset_t *))   \
+    /* dl.c */                                                                            \
+    X(dlopen, void *, (const char *, int))
+
+struct real_calls {
+#define X(name, result, params) result(*name) params;
+    REAL_LIST(X)
+#undef X
+};
+
+extern struct real_calls real_calls;
+extern _Atomic bool real_is_ready;
+void real_find_all(void);
+
+static inline const struct real_calls *real_get(void)
+{
+    if (!atomic_load_explicit(&real_is_ready, memory_order_acquire))
+        real_find_all();
+    return &real_calls;
+}
+
+#define REAL(name) (real_get()->name)
+
+#endif
