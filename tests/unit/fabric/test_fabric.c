@@ -5,128 +5,8 @@
 
 #include <criterion/criterion.h>
 
-#include "sim/base/rng.h"
 #include "sim/fabric/fabric.h"
-#include "tests/unit/fabric/support/bench_cluster.h"
-
-#define FRAME_PS   INT64_C(409600)
-#define LATENCY_PS (5 * PS_PER_US)
-#define LOG_MAX    100000
-
-/* A fabric and a log of its completions. */
-struct bench {
-    struct bench_cluster c;
-    struct fabric_config config;
-    struct fabric *fabric;
-    struct fabric_completion *log;
-    size_t count;
-    uint64_t lost[64]; /* wr_id of sends that reached nobody */
-    size_t lost_count;
-};
-
-static void on_completed(void *ctx, const struct fabric_completion *completion)
-{
-    struct bench *b = ctx;
-
-    cr_assert_lt(b->count, LOG_MAX);
-    b->log[b->count++] = *completion;
-}
-
-static void on_lost(void *ctx, qp_id sender, uint64_t wr_id)
-{
-    struct bench *b = ctx;
-
-    (void)sender;
-    b->lost[b->lost_count++ % 64] = wr_id;
-}
-
-static void on_user(void *ctx, uint32_t kind, uint32_t arg)
-{
-    (void)ctx;
-    (void)kind;
-    (void)arg;
-}
-
-static struct bench *bench_new(uint32_t hosts)
-{
-    struct bench *b = calloc(1, sizeof *b);
-
-    bench_cluster_init(&b->c, hosts);
-    b->log = calloc(LOG_MAX, sizeof *b->log);
-    b->config = (struct fabric_config){.cluster = &b->c.cluster,
-                                       .params = &b->c.params,
-                                       .qp_capacity = 64,
-                                       .wr_capacity = 1024,
-                                       .user_events = 8,
-                                       .fault_capacity = 16};
-    return b;
-}
-
-static void bench_start(struct bench *b)
-{
-    b->fabric = fabric_init(aligned_alloc(64, (fabric_mem_size(&b->config) + 63) & ~(size_t)63),
-                            &b->config);
-}
-
-static void bench_free(struct bench *b)
-{
-    free(b->fabric);
-    free(b->log);
-    free(b);
-}
-
-static void bench_run(struct bench *b)
-{
-    struct fabric_hooks hooks = {
-        .ctx = b, .completed = on_completed, .lost = on_lost, .user_event = on_user};
-
-    fabric_run_until(b->fabric, simtime_never(), &hooks, NULL);
-}
-
-struct pair {
-    qp_id a, b;
-};
-
-static struct pair connect_kind(struct bench *b, enum fabric_qp_kind kind, cable_id cable)
-{
-    struct cluster_path path = {.cables = {cable}, .hops = 1};
-    const struct cluster_cable *c = &b->c.cables[cable.ix];
-    struct pair p = {fabric_create_qp(b->fabric, kind, c->a.host, &path),
-                     fabric_create_qp(b->fabric, kind, c->b.host, &path)};
-
-    fabric_connect_qp(b->fabric, p.a, p.b);
-    return p;
-}
-
-static struct pair connect(struct bench *b, cable_id cable)
-{
-    return connect_kind(b, FABRIC_QP_RDMA, cable);
-}
-
-static simtime at(int64_t ps)
-{
-    return (simtime){ps};
-}
-
-/* The k-th completion of that queue pair and side; fails the test when there is none. */
-static struct fabric_completion nth(const struct bench *b, qp_id qp, bool is_recv, size_t k)
-{
-    for (size_t i = 0; i < b->count; i++) {
-        if (b->log[i].qp.ix == qp.ix && b->log[i].is_recv == is_recv && k-- == 0)
-            return b->log[i];
-    }
-    cr_assert_fail("no such completion");
-    return (struct fabric_completion){0};
-}
-
-static size_t count_of(const struct bench *b, qp_id qp, bool is_recv)
-{
-    size_t n = 0;
-
-    for (size_t i = 0; i < b->count; i++)
-        n += b->log[i].qp.ix == qp.ix && b->log[i].is_recv == is_recv;
-    return n;
-}
+#include "tests/unit/fabric/support/fabric_bench.h"
 
 Test(fabric, one_message_takes_latency_plus_size_over_rate)
 {
@@ -137,16 +17,17 @@ Test(fabric, one_message_takes_latency_plus_size_over_rate)
         cable_id cable = bench_cluster_add_cable(&b->c, 0, 1);
 
         bench_start(b);
-        struct pair p = connect(b, cable);
-        fabric_post_recv(b->fabric, p.b, at(0), 7, (bytecount){sizes[i]});
-        fabric_post_send(b->fabric, p.a, at(0), 9, (bytecount){sizes[i]});
+        struct bench_pair p = bench_connect(b, cable);
+        fabric_post_recv(b->fabric, p.b, at_ps(0), 7, (bytecount){sizes[i]});
+        fabric_post_send(b->fabric, p.a, at_ps(0), 9, (bytecount){sizes[i]});
         bench_run(b);
-        cr_assert_eq(nth(b, p.a, false, 0).at.ps, (int64_t)sizes[i] * 100, "size %zu", sizes[i]);
-        cr_assert_eq(nth(b, p.b, true, 0).at.ps, (int64_t)sizes[i] * 100 + LATENCY_PS, "size %zu",
+        cr_assert_eq(bench_nth(b, p.a, false, 0).at.ps, (int64_t)sizes[i] * 100, "size %zu",
                      sizes[i]);
-        cr_assert_eq(nth(b, p.b, true, 0).wr_id, 7);
-        cr_assert_eq(nth(b, p.b, true, 0).peer_wr_id, 9);
-        cr_assert_eq(nth(b, p.a, false, 0).wr_id, 9);
+        cr_assert_eq(bench_nth(b, p.b, true, 0).at.ps, (int64_t)sizes[i] * 100 + LATENCY_PS,
+                     "size %zu", sizes[i]);
+        cr_assert_eq(bench_nth(b, p.b, true, 0).wr_id, 7);
+        cr_assert_eq(bench_nth(b, p.b, true, 0).peer_wr_id, 9);
+        cr_assert_eq(bench_nth(b, p.a, false, 0).wr_id, 9);
         bench_free(b);
     }
 }
@@ -158,15 +39,15 @@ Test(fabric, a_send_waits_for_the_receive_and_counts_the_wait)
 
     b->c.params.v[PARAM_RDMA_CREDIT_LATENCY].value = PS_PER_US;
     bench_start(b);
-    struct pair p = connect(b, cable);
-    fabric_post_send(b->fabric, p.a, at(2 * PS_PER_US), 1, (bytecount){4096});
+    struct bench_pair p = bench_connect(b, cable);
+    fabric_post_send(b->fabric, p.a, at_ps(2 * PS_PER_US), 1, (bytecount){4096});
     bench_run(b);
     cr_assert_eq(b->count, 0);
     cr_assert_eq(fabric_qp_wait(b->fabric, p.a), FABRIC_WAIT_RECV);
-    fabric_post_recv(b->fabric, p.b, at(10 * PS_PER_US), 1, (bytecount){4096});
+    fabric_post_recv(b->fabric, p.b, at_ps(10 * PS_PER_US), 1, (bytecount){4096});
     bench_run(b);
-    cr_assert_eq(nth(b, p.a, false, 0).at.ps, 11 * PS_PER_US + FRAME_PS);
-    cr_assert_eq(nth(b, p.b, true, 0).at.ps, 11 * PS_PER_US + FRAME_PS + LATENCY_PS);
+    cr_assert_eq(bench_nth(b, p.a, false, 0).at.ps, 11 * PS_PER_US + FRAME_PS);
+    cr_assert_eq(bench_nth(b, p.b, true, 0).at.ps, 11 * PS_PER_US + FRAME_PS + LATENCY_PS);
     cr_assert_eq(fabric_qp_counters(b->fabric, p.a).credit_wait.ps, 9 * PS_PER_US);
     cr_assert_eq(fabric_qp_counters(b->fabric, p.a).held, 1);
     cr_assert_eq(fabric_qp_wait(b->fabric, p.a), FABRIC_WAIT_NOTHING);
@@ -179,14 +60,14 @@ Test(fabric, unequal_frame_counts_fail_the_receive)
     cable_id cable = bench_cluster_add_cable(&b->c, 0, 1);
 
     bench_start(b);
-    struct pair p = connect(b, cable);
-    fabric_post_recv(b->fabric, p.b, at(0), 1, (bytecount){4096});
-    fabric_post_recv(b->fabric, p.b, at(0), 2, (bytecount){16384});
-    fabric_post_send(b->fabric, p.a, at(0), 1, (bytecount){16384});
-    fabric_post_send(b->fabric, p.a, at(0), 2, (bytecount){12289});
+    struct bench_pair p = bench_connect(b, cable);
+    fabric_post_recv(b->fabric, p.b, at_ps(0), 1, (bytecount){4096});
+    fabric_post_recv(b->fabric, p.b, at_ps(0), 2, (bytecount){16384});
+    fabric_post_send(b->fabric, p.a, at_ps(0), 1, (bytecount){16384});
+    fabric_post_send(b->fabric, p.a, at_ps(0), 2, (bytecount){12289});
     bench_run(b);
-    cr_assert_eq(nth(b, p.b, true, 0).status, FABRIC_LENGTH_ERROR);
-    cr_assert_eq(nth(b, p.b, true, 1).status, FABRIC_OK, "4 frames meet 4 frames");
+    cr_assert_eq(bench_nth(b, p.b, true, 0).status, FABRIC_LENGTH_ERROR);
+    cr_assert_eq(bench_nth(b, p.b, true, 1).status, FABRIC_OK, "4 frames meet 4 frames");
     bench_free(b);
 }
 
@@ -196,14 +77,14 @@ Test(fabric, the_frame_budget_counts_frames_not_requests)
     cable_id cable = bench_cluster_add_cable(&b->c, 0, 1);
 
     bench_start(b);
-    struct pair p = connect(b, cable);
+    struct bench_pair p = bench_connect(b, cable);
     for (int i = 0; i < 63; i++)
-        cr_assert_eq(fabric_post_recv(b->fabric, p.b, at(0), 0, (bytecount){65536}), 0);
-    cr_assert_eq(fabric_post_recv(b->fabric, p.b, at(0), 0, (bytecount){65536}),
+        cr_assert_eq(fabric_post_recv(b->fabric, p.b, at_ps(0), 0, (bytecount){65536}), 0);
+    cr_assert_eq(fabric_post_recv(b->fabric, p.b, at_ps(0), 0, (bytecount){65536}),
                  FABRIC_POST_NO_FRAMES, "63 x 16 = 1008 of 1023 frames, so the 64th is refused");
-    cr_assert_eq(fabric_post_send(b->fabric, p.a, at(0), 0, (bytecount){4095 * 4096 + 1}),
+    cr_assert_eq(fabric_post_send(b->fabric, p.a, at_ps(0), 0, (bytecount){4095 * 4096 + 1}),
                  FABRIC_POST_TOO_LONG);
-    cr_assert_eq(fabric_post_send(b->fabric, p.a, at(0), 0, (bytecount){1024 * 4096}),
+    cr_assert_eq(fabric_post_send(b->fabric, p.a, at_ps(0), 0, (bytecount){1024 * 4096}),
                  FABRIC_POST_NO_FRAMES);
     bench_free(b);
 }
@@ -214,16 +95,16 @@ Test(fabric, two_queue_pairs_on_a_cable_take_turns_by_frames)
     cable_id cable = bench_cluster_add_cable(&b->c, 0, 1);
 
     bench_start(b);
-    struct pair p = connect(b, cable), q = connect(b, cable);
+    struct bench_pair p = bench_connect(b, cable), q = bench_connect(b, cable);
     /* Ten frames begin alone; at 2.5 frames a message of three joins. Frames: 3 of p, then
      * q p q p q, then the rest of p. */
-    fabric_post_recv(b->fabric, p.b, at(0), 0, (bytecount){40960});
-    fabric_post_recv(b->fabric, q.b, at(0), 0, (bytecount){12288});
-    fabric_post_send(b->fabric, p.a, at(0), 0, (bytecount){40960});
-    fabric_post_send(b->fabric, q.a, at(FRAME_PS * 5 / 2), 0, (bytecount){12288});
+    fabric_post_recv(b->fabric, p.b, at_ps(0), 0, (bytecount){40960});
+    fabric_post_recv(b->fabric, q.b, at_ps(0), 0, (bytecount){12288});
+    fabric_post_send(b->fabric, p.a, at_ps(0), 0, (bytecount){40960});
+    fabric_post_send(b->fabric, q.a, at_ps(FRAME_PS * 5 / 2), 0, (bytecount){12288});
     bench_run(b);
-    cr_assert_eq(nth(b, q.a, false, 0).at.ps, 8 * FRAME_PS);
-    cr_assert_eq(nth(b, p.a, false, 0).at.ps, 13 * FRAME_PS, "work is conserved");
+    cr_assert_eq(bench_nth(b, q.a, false, 0).at.ps, 8 * FRAME_PS);
+    cr_assert_eq(bench_nth(b, p.a, false, 0).at.ps, 13 * FRAME_PS, "work is conserved");
     bench_free(b);
 }
 
@@ -242,20 +123,20 @@ Test(fabric, credits_and_a_window_give_the_chunked_closed_form)
     for (size_t r = 0; r < sizeof rows / sizeof *rows; r++) {
         struct bench *b = bench_new(2);
         cable_id cable = bench_cluster_add_cable(&b->c, 0, 1);
-        struct fabric_hooks hooks = {.ctx = b, .completed = on_completed, .user_event = on_user};
+        struct fabric_hooks hooks = bench_hooks(b);
         uint32_t posted = 0;
 
         bench_start(b);
-        struct pair p = connect(b, cable);
+        struct bench_pair p = bench_connect(b, cable);
         for (int i = 0; i < CHUNKS; i++)
-            fabric_post_send(b->fabric, p.a, at(0), 0, (bytecount){rows[r].chunk});
+            fabric_post_send(b->fabric, p.a, at_ps(0), 0, (bytecount){rows[r].chunk});
         for (; posted < rows[r].window; posted++)
-            fabric_post_recv(b->fabric, p.b, at(0), 0, (bytecount){rows[r].chunk});
+            fabric_post_recv(b->fabric, p.b, at_ps(0), 0, (bytecount){rows[r].chunk});
         while (engine_next_time(fabric_engine(b->fabric)).ps != SIMTIME_NEVER_PS) {
-            size_t before = count_of(b, p.b, true);
+            size_t before = bench_count(b, p.b, true);
 
             fabric_run_until(b->fabric, engine_next_time(fabric_engine(b->fabric)), &hooks, NULL);
-            for (size_t k = before; k < count_of(b, p.b, true) && posted < CHUNKS; k++, posted++)
+            for (size_t k = before; k < bench_count(b, p.b, true) && posted < CHUNKS; k++, posted++)
                 fabric_post_recv(b->fabric, p.b, engine_now(fabric_engine(b->fabric)), 0,
                                  (bytecount){rows[r].chunk});
         }
@@ -267,9 +148,9 @@ Test(fabric, credits_and_a_window_give_the_chunked_closed_form)
             expected = CHUNKS * wire + LATENCY_PS;
         else /* rounds of W chunks; the last round ends with its last chunk */
             expected = (CHUNKS / rows[r].window - 1) * round + rows[r].window * wire + LATENCY_PS;
-        cr_assert_eq(nth(b, p.b, true, CHUNKS - 1).at.ps, expected, "W %u, chunk %zu: %ld for %ld",
-                     rows[r].window, rows[r].chunk, (long)nth(b, p.b, true, CHUNKS - 1).at.ps,
-                     (long)expected);
+        cr_assert_eq(bench_nth(b, p.b, true, CHUNKS - 1).at.ps, expected,
+                     "W %u, chunk %zu: %ld for %ld", rows[r].window, rows[r].chunk,
+                     (long)bench_nth(b, p.b, true, CHUNKS - 1).at.ps, (long)expected);
         bench_free(b);
     }
 }
@@ -281,19 +162,19 @@ Test(fabric, early_completion_comes_with_the_post_and_changes_no_arrival)
 
     b->config.early_qps = 1;
     bench_start(b);
-    struct pair p = connect(b, cable), q = connect(b, cable);
+    struct bench_pair p = bench_connect(b, cable), q = bench_connect(b, cable);
 
     fabric_set_send_completion(b->fabric, p.a, FABRIC_SEND_WHEN_QUEUED);
     for (int i = 0; i < 8; i++) {
-        fabric_post_recv(b->fabric, p.b, at(0), 0, (bytecount){65536});
-        fabric_post_send(b->fabric, p.a, at(i), 0, (bytecount){65536});
+        fabric_post_recv(b->fabric, p.b, at_ps(0), 0, (bytecount){65536});
+        fabric_post_send(b->fabric, p.a, at_ps(i), 0, (bytecount){65536});
     }
     bench_run(b);
-    cr_assert_eq(count_of(b, p.a, false), 8);
+    cr_assert_eq(bench_count(b, p.a, false), 8);
     for (int i = 0; i < 8; i++)
-        cr_assert_eq(nth(b, p.a, false, i).at.ps, i);
-    cr_assert_eq(nth(b, p.b, true, 7).at.ps, 8 * 16 * FRAME_PS + LATENCY_PS);
-    cr_assert_eq(count_of(b, q.a, false), 0);
+        cr_assert_eq(bench_nth(b, p.a, false, i).at.ps, i);
+    cr_assert_eq(bench_nth(b, p.b, true, 7).at.ps, 8 * 16 * FRAME_PS + LATENCY_PS);
+    cr_assert_eq(bench_count(b, q.a, false), 0);
     bench_free(b);
 }
 
@@ -309,8 +190,8 @@ Test(fabric, a_crossed_rail_waits_for_ever)
     qp_id c = fabric_create_qp(b->fabric, FABRIC_QP_RDMA, (host_id){1}, &second);
 
     fabric_connect_qp(b->fabric, a, c);
-    fabric_post_recv(b->fabric, c, at(0), 0, (bytecount){4096});
-    fabric_post_send(b->fabric, a, at(0), 0, (bytecount){4096});
+    fabric_post_recv(b->fabric, c, at_ps(0), 0, (bytecount){4096});
+    fabric_post_send(b->fabric, a, at_ps(0), 0, (bytecount){4096});
     bench_run(b);
     cr_assert_eq(b->count, 0);
     cr_assert_eq(fabric_qp_wait(b->fabric, a), FABRIC_WAIT_RECV);
@@ -324,22 +205,22 @@ Test(fabric, a_cut_loses_the_frame_on_the_wire_and_a_flap_lets_the_rest_go)
     bitrate up = {UINT64_C(80000000000)}, cut = {0};
 
     bench_start(b);
-    struct pair p = connect(b, cable);
+    struct bench_pair p = bench_connect(b, cable);
     for (int i = 0; i < 2; i++) {
-        fabric_post_recv(b->fabric, p.b, at(0), 0, (bytecount){40960});
-        fabric_post_send(b->fabric, p.a, at(0), 0, (bytecount){40960});
+        fabric_post_recv(b->fabric, p.b, at_ps(0), 0, (bytecount){40960});
+        fabric_post_send(b->fabric, p.a, at_ps(0), 0, (bytecount){40960});
     }
-    fabric_schedule_rate(b->fabric, at(FRAME_PS * 7 / 2), cable, cut, cut);
+    fabric_schedule_rate(b->fabric, at_ps(FRAME_PS * 7 / 2), cable, cut, cut);
     bench_run(b);
     cr_assert_eq(b->count, 0, "cut: nothing completes");
     cr_assert_eq(fabric_qp_wait(b->fabric, p.a), FABRIC_WAIT_CABLE);
-    fabric_schedule_rate(b->fabric, at(PS_PER_MS), cable, up, up);
+    fabric_schedule_rate(b->fabric, at_ps(PS_PER_MS), cable, up, up);
     bench_run(b);
     /* Frames 1-3 left, frame 4 is lost, 5-10 leave after the flap: the message fails. */
-    cr_assert_eq(nth(b, p.a, false, 0).at.ps, PS_PER_MS + 6 * FRAME_PS);
-    cr_assert_eq(nth(b, p.b, true, 0).status, FABRIC_LENGTH_ERROR);
-    cr_assert_eq(nth(b, p.b, true, 1).status, FABRIC_OK);
-    cr_assert_eq(nth(b, p.b, true, 1).at.ps, PS_PER_MS + 16 * FRAME_PS + LATENCY_PS);
+    cr_assert_eq(bench_nth(b, p.a, false, 0).at.ps, PS_PER_MS + 6 * FRAME_PS);
+    cr_assert_eq(bench_nth(b, p.b, true, 0).status, FABRIC_LENGTH_ERROR);
+    cr_assert_eq(bench_nth(b, p.b, true, 1).status, FABRIC_OK);
+    cr_assert_eq(bench_nth(b, p.b, true, 1).at.ps, PS_PER_MS + 16 * FRAME_PS + LATENCY_PS);
     cr_assert_eq(fabric_link_counters(b->fabric, fabric_link_of_cable(cable, false)).lost, 1);
     bench_free(b);
 }
@@ -351,12 +232,12 @@ Test(fabric, a_degraded_cable_slows_the_frames_after_the_one_on_the_wire)
     bitrate half = {UINT64_C(40000000000)};
 
     bench_start(b);
-    struct pair p = connect(b, cable);
-    fabric_post_recv(b->fabric, p.b, at(0), 0, (bytecount){40960});
-    fabric_post_send(b->fabric, p.a, at(0), 0, (bytecount){40960});
-    fabric_schedule_rate(b->fabric, at(FRAME_PS * 7 / 2), cable, half, half);
+    struct bench_pair p = bench_connect(b, cable);
+    fabric_post_recv(b->fabric, p.b, at_ps(0), 0, (bytecount){40960});
+    fabric_post_send(b->fabric, p.a, at_ps(0), 0, (bytecount){40960});
+    fabric_schedule_rate(b->fabric, at_ps(FRAME_PS * 7 / 2), cable, half, half);
     bench_run(b);
-    cr_assert_eq(nth(b, p.a, false, 0).at.ps, 4 * FRAME_PS + 6 * 2 * FRAME_PS);
+    cr_assert_eq(bench_nth(b, p.a, false, 0).at.ps, 4 * FRAME_PS + 6 * 2 * FRAME_PS);
     bench_free(b);
 }
 
@@ -375,11 +256,11 @@ Test(fabric, a_hub_stores_and_forwards_each_frame)
     qp_id c = fabric_create_qp(b->fabric, FABRIC_QP_RDMA, (host_id){2}, &back);
 
     fabric_connect_qp(b->fabric, a, c);
-    fabric_post_recv(b->fabric, c, at(0), 0, (bytecount){1000 * 4096});
-    fabric_post_send(b->fabric, a, at(0), 0, (bytecount){1000 * 4096});
+    fabric_post_recv(b->fabric, c, at_ps(0), 0, (bytecount){1000 * 4096});
+    fabric_post_send(b->fabric, a, at_ps(0), 0, (bytecount){1000 * 4096});
     bench_run(b);
-    cr_assert_eq(nth(b, a, false, 0).at.ps, 1000 * FRAME_PS);
-    cr_assert_eq(nth(b, c, true, 0).at.ps, 1001 * FRAME_PS + PS_PER_US / 2 + LATENCY_PS);
+    cr_assert_eq(bench_nth(b, a, false, 0).at.ps, 1000 * FRAME_PS);
+    cr_assert_eq(bench_nth(b, c, true, 0).at.ps, 1001 * FRAME_PS + PS_PER_US / 2 + LATENCY_PS);
     bench_free(b);
 }
 
@@ -399,13 +280,13 @@ Test(fabric, a_full_hub_holds_the_sender_back)
     qp_id c = fabric_create_qp(b->fabric, FABRIC_QP_RDMA, (host_id){2}, &back);
 
     fabric_connect_qp(b->fabric, a, c);
-    fabric_post_recv(b->fabric, c, at(0), 0, (bytecount){1000 * 4096});
-    fabric_post_send(b->fabric, a, at(0), 0, (bytecount){1000 * 4096});
+    fabric_post_recv(b->fabric, c, at_ps(0), 0, (bytecount){1000 * 4096});
+    fabric_post_send(b->fabric, a, at_ps(0), 0, (bytecount){1000 * 4096});
     bench_run(b);
-    cr_assert_eq(nth(b, c, true, 0).at.ps,
+    cr_assert_eq(bench_nth(b, c, true, 0).at.ps,
                  FRAME_PS + PS_PER_US / 2 + 1000 * 4 * FRAME_PS + LATENCY_PS);
     /* The sender is done 64 buffered frames before the far end, not 750 frames before. */
-    cr_assert_gt(nth(b, a, false, 0).at.ps, (1000 - 66) * 4 * FRAME_PS);
+    cr_assert_gt(bench_nth(b, a, false, 0).at.ps, (1000 - 66) * 4 * FRAME_PS);
     bench_free(b);
 }
 
@@ -415,12 +296,12 @@ Test(fabric, ip_passes_both_stacks_and_shares_the_link_with_rdma)
     cable_id cable = bench_cluster_add_cable(&b->c, 0, 1);
 
     bench_start(b);
-    struct pair p = connect_kind(b, FABRIC_QP_IP, cable);
-    fabric_post_send(b->fabric, p.a, at(0), 0, (bytecount){40840}); /* ten frames of 4,084 */
+    struct bench_pair p = bench_connect_kind(b, FABRIC_QP_IP, cable);
+    fabric_post_send(b->fabric, p.a, at_ps(0), 0, (bytecount){40840}); /* ten frames of 4,084 */
     bench_run(b);
     int64_t stack = INT64_C(40840) * 8 * 1000 / 56 + 1; /* ps at 56 Gb/s, rounded up */
 
-    cr_assert_eq(nth(b, p.b, true, 0).at.ps, stack + 10 * FRAME_PS + stack + 80 * PS_PER_US);
+    cr_assert_eq(bench_nth(b, p.b, true, 0).at.ps, stack + 10 * FRAME_PS + stack + 80 * PS_PER_US);
     bench_free(b);
 }
 
@@ -432,18 +313,19 @@ Test(fabric, segments_that_wait_for_their_own_interface_leave_the_host_to_anothe
     cable_id second = bench_cluster_add_cable(&b->c, 0, 2);
 
     bench_start(b);
-    struct pair queued = connect_kind(b, FABRIC_QP_IP, first);
-    struct pair other = connect_kind(b, FABRIC_QP_IP, second);
+    struct bench_pair queued = bench_connect_kind(b, FABRIC_QP_IP, first);
+    struct bench_pair other = bench_connect_kind(b, FABRIC_QP_IP, second);
 
     for (int k = 0; k < 10; k++)
-        fabric_post_send(b->fabric, queued.a, at(0), 0, segment);
-    fabric_post_send(b->fabric, other.a, at(0), 0, segment);
+        fabric_post_send(b->fabric, queued.a, at_ps(0), 0, segment);
+    fabric_post_send(b->fabric, other.a, at_ps(0), 0, segment);
     bench_run(b);
 
     /* ps at 56 Gb/s of a direction and 120 Gb/s of the host, each rounded up. */
     int64_t direction = INT64_C(65536) * 8 * 1000 / 56 + 1;
     int64_t host = INT64_C(65536) * 8 * 1000 / 120 + 1;
-    int64_t wire = nth(b, other.b, true, 0).at.ps - 10 * host - 2 * direction - 80 * PS_PER_US;
+    int64_t wire =
+        bench_nth(b, other.b, true, 0).at.ps - 10 * host - 2 * direction - 80 * PS_PER_US;
 
     cr_expect(wire > 16 * FRAME_PS && wire < 18 * FRAME_PS, "%lld", (long long)wire);
     bench_free(b);
@@ -455,12 +337,12 @@ Test(fabric, loss_and_corruption_follow_their_probability)
     cable_id cable = bench_cluster_add_cable(&b->c, 0, 1);
 
     bench_start(b);
-    struct pair p = connect(b, cable);
+    struct bench_pair p = bench_connect(b, cable);
     fabric_set_frame_faults(b->fabric, cable, 100000000, 200000000); /* 10 % and 20 % */
     for (int round = 0; round < 20; round++) {
         for (int i = 0; i < 100; i++) {
-            fabric_post_recv(b->fabric, p.b, at(0), 0, (bytecount){8192});
-            fabric_post_send(b->fabric, p.a, at(0), 0, (bytecount){8192});
+            fabric_post_recv(b->fabric, p.b, at_ps(0), 0, (bytecount){8192});
+            fabric_post_send(b->fabric, p.a, at_ps(0), 0, (bytecount){8192});
         }
         bench_run(b);
     }
@@ -484,18 +366,18 @@ Test(fabric, a_send_whose_every_frame_is_lost_is_named_lost)
     cable_id cable = bench_cluster_add_cable(&b->c, 0, 1);
 
     bench_start(b);
-    struct pair p = connect(b, cable);
+    struct bench_pair p = bench_connect(b, cable);
     fabric_set_frame_faults(b->fabric, cable, 500000000, 0);
     for (uint64_t i = 0; i < 40; i++) {
-        fabric_post_recv(b->fabric, p.b, at(0), i, (bytecount){4096});
-        fabric_post_send(b->fabric, p.a, at(0), i, (bytecount){4096});
+        fabric_post_recv(b->fabric, p.b, at_ps(0), i, (bytecount){4096});
+        fabric_post_send(b->fabric, p.a, at_ps(0), i, (bytecount){4096});
     }
     bench_run(b);
     cr_assert_gt(b->lost_count, 0);
-    cr_assert_eq(b->lost_count + count_of(b, p.b, true), 40);
+    cr_assert_eq(b->lost_count + bench_count(b, p.b, true), 40);
     for (size_t i = 0; i < b->lost_count; i++) {
-        for (size_t k = 0; k < count_of(b, p.b, true); k++)
-            cr_assert_neq(nth(b, p.b, true, k).peer_wr_id, b->lost[i]);
+        for (size_t k = 0; k < bench_count(b, p.b, true); k++)
+            cr_assert_neq(bench_nth(b, p.b, true, k).peer_wr_id, b->lost[i]);
     }
     bench_free(b);
 }
@@ -507,78 +389,17 @@ Test(fabric, a_dropped_send_is_named_lost_and_leaves_later_receives_alone)
 
     b->config.unmatched = FABRIC_DROP;
     bench_start(b);
-    struct pair p = connect(b, cable);
-    fabric_post_send(b->fabric, p.a, at(0), 1, (bytecount){4096});
+    struct bench_pair p = bench_connect(b, cable);
+    fabric_post_send(b->fabric, p.a, at_ps(0), 1, (bytecount){4096});
     bench_run(b);
-    fabric_post_recv(b->fabric, p.b, at(0), 10, (bytecount){4096});
-    fabric_post_send(b->fabric, p.a, at(0), 2, (bytecount){4096});
+    fabric_post_recv(b->fabric, p.b, at_ps(0), 10, (bytecount){4096});
+    fabric_post_send(b->fabric, p.a, at_ps(0), 2, (bytecount){4096});
     bench_run(b);
     cr_assert_eq(b->lost_count, 1);
     cr_assert_eq(b->lost[0], 1);
-    cr_assert_eq(count_of(b, p.b, true), 1);
-    cr_assert_eq(nth(b, p.b, true, 0).peer_wr_id, 2);
+    cr_assert_eq(bench_count(b, p.b, true), 1);
+    cr_assert_eq(bench_nth(b, p.b, true, 0).peer_wr_id, 2);
     bench_free(b);
-}
-
-/* A random scenario: hosts, cables, hubs, queue pairs of both kinds, sizes, times, faults. */
-static void random_traffic(struct bench *b, uint64_t seed)
-{
-    struct rng rng;
-
-    rng_init(&rng, seed, 0);
-    b->config.seed = seed;
-    b->config.has_jitter = rng_below(&rng, 2) != 0;
-    b->c.params.v[PARAM_RDMA_JITTER].value = 366000;
-    b->c.params.v[PARAM_RDMA_CREDIT_LATENCY].value = (int64_t)rng_below(&rng, 3) * PS_PER_US / 2;
-    uint32_t hosts = (uint32_t)b->c.cluster.host_count;
-    uint32_t cables = 1 + (uint32_t)rng_below(&rng, 6);
-
-    for (uint32_t i = 0; i < cables; i++) {
-        uint32_t a = (uint32_t)rng_below(&rng, hosts);
-
-        bench_cluster_add_cable(&b->c, a, (a + 1 + (uint32_t)rng_below(&rng, hosts - 1)) % hosts);
-    }
-    bench_start(b);
-    for (uint32_t i = 0; i < 2 * cables; i++) {
-        cable_id cable = {(uint32_t)rng_below(&rng, cables)};
-        enum fabric_qp_kind kind = rng_below(&rng, 4) ? FABRIC_QP_RDMA : FABRIC_QP_IP;
-        struct pair p = connect_kind(b, kind, cable);
-        int messages = 1 + (int)rng_below(&rng, 20);
-
-        for (int m = 0; m < messages; m++) {
-            bytecount size = {1 + rng_below(&rng, rng_below(&rng, 2) ? 200000 : 5000)};
-            simtime when = {(int64_t)rng_below(&rng, 100 * (uint64_t)PS_PER_US)};
-
-            if (kind == FABRIC_QP_RDMA)
-                fabric_post_recv(b->fabric, p.b, when, (uint64_t)m, size);
-            fabric_post_send(b->fabric, p.a, at((int64_t)rng_below(&rng, 1000) * 1000000),
-                             (uint64_t)m, size);
-        }
-        if (rng_below(&rng, 5) == 0)
-            fabric_schedule_rate(b->fabric, at((int64_t)rng_below(&rng, 300) * 1000000), cable,
-                                 (bitrate){rng_below(&rng, 3) * 40000000000U},
-                                 (bitrate){rng_below(&rng, 3) * 40000000000U});
-        if (rng_below(&rng, 5) == 0)
-            fabric_set_frame_faults(b->fabric, cable, 10000000, 10000000);
-    }
-    bench_run(b);
-}
-
-static struct bench *random_run(uint64_t seed, enum evq_kind evq, bool single_frames)
-{
-    struct bench *b = bench_new(2 + (uint32_t)(seed % 5));
-
-    b->config.evq = evq;
-    b->config.single_frames = single_frames;
-    random_traffic(b, seed);
-    return b;
-}
-
-static bool same_completion(const struct fabric_completion *x, const struct fabric_completion *y)
-{
-    return x->qp.ix == y->qp.ix && x->is_recv == y->is_recv && x->status == y->status &&
-           x->is_corrupt == y->is_corrupt && x->wr_id == y->wr_id &&
-           x->length.bytes == y->length.bytes && x->at.ps == y->at.ps;
 }
 
 Test(fabric, calendar_and_heap_give_one_digest_on_1000_random_scenarios)
@@ -586,14 +407,14 @@ Test(fabric, calendar_and_heap_give_one_digest_on_1000_random_scenarios)
     uint64_t events = 0;
 
     for (uint64_t seed = 0; seed < 1000; seed++) {
-        struct bench *c = random_run(seed, EVQ_CALENDAR, false);
-        struct bench *h = random_run(seed, EVQ_HEAP, false);
+        struct bench *c = bench_random_run(seed, EVQ_CALENDAR, false);
+        struct bench *h = bench_random_run(seed, EVQ_HEAP, false);
 
         cr_assert_eq(engine_digest(fabric_engine(c->fabric)),
                      engine_digest(fabric_engine(h->fabric)), "seed %lu", (unsigned long)seed);
         cr_assert_eq(c->count, h->count);
         for (size_t i = 0; i < c->count; i++)
-            cr_assert(same_completion(&c->log[i], &h->log[i]), "seed %lu, row %zu",
+            cr_assert(bench_same_completion(&c->log[i], &h->log[i]), "seed %lu, row %zu",
                       (unsigned long)seed, i);
         events += engine_event_count(fabric_engine(c->fabric));
         bench_free(c);
@@ -602,26 +423,15 @@ Test(fabric, calendar_and_heap_give_one_digest_on_1000_random_scenarios)
     cr_assert_gt(events, 100000);
 }
 
-static int by_queue_pair(const void *a, const void *b)
-{
-    const struct fabric_completion *x = a, *y = b;
-
-    if (x->qp.ix != y->qp.ix)
-        return x->qp.ix < y->qp.ix ? -1 : 1;
-    if (x->is_recv != y->is_recv)
-        return x->is_recv ? 1 : -1;
-    return (x->at.ps > y->at.ps) - (x->at.ps < y->at.ps);
-}
-
 Test(fabric, bursts_change_no_completion)
 {
     for (uint64_t seed = 0; seed < 300; seed++) {
-        struct bench *burst = random_run(seed, EVQ_CALENDAR, false);
-        struct bench *single = random_run(seed, EVQ_CALENDAR, true);
+        struct bench *burst = bench_random_run(seed, EVQ_CALENDAR, false);
+        struct bench *single = bench_random_run(seed, EVQ_CALENDAR, true);
 
         cr_assert_eq(burst->count, single->count, "seed %lu", (unsigned long)seed);
-        qsort(burst->log, burst->count, sizeof *burst->log, by_queue_pair);
-        qsort(single->log, single->count, sizeof *single->log, by_queue_pair);
+        qsort(burst->log, burst->count, sizeof *burst->log, bench_by_queue_pair);
+        qsort(single->log, single->count, sizeof *single->log, bench_by_queue_pair);
         for (size_t i = 0; i < burst->count; i++) {
             cr_assert_eq(burst->log[i].qp.ix, single->log[i].qp.ix);
             cr_assert_eq(burst->log[i].at.ps, single->log[i].at.ps, "seed %lu, row %zu",
@@ -636,14 +446,14 @@ Test(fabric, bursts_change_no_completion)
 Test(fabric, the_block_may_move_to_another_address_between_events)
 {
     struct bench *move = bench_new(2);
-    struct fabric_hooks hooks = {.ctx = move, .completed = on_completed, .user_event = on_user};
+    struct fabric_hooks hooks = bench_hooks(move);
     cable_id cable = bench_cluster_add_cable(&move->c, 0, 1);
 
     bench_start(move);
-    struct pair p = connect(move, cable);
+    struct bench_pair p = bench_connect(move, cable);
     for (int i = 0; i < 50; i++) {
-        fabric_post_recv(move->fabric, p.b, at(i * 1000000), 0, (bytecount){20000});
-        fabric_post_send(move->fabric, p.a, at(0), 0, (bytecount){20000});
+        fabric_post_recv(move->fabric, p.b, at_ps(i * 1000000), 0, (bytecount){20000});
+        fabric_post_send(move->fabric, p.a, at_ps(0), 0, (bytecount){20000});
     }
     size_t size = (fabric_mem_size(&move->config) + 63) & ~(size_t)63;
 
@@ -655,10 +465,10 @@ Test(fabric, the_block_may_move_to_another_address_between_events)
         memset(move->fabric, 0xa5, size);
         free(move->fabric);
         move->fabric = copy;
-        fabric_run_until(move->fabric, at(t), &hooks, NULL);
+        fabric_run_until(move->fabric, at_ps(t), &hooks, NULL);
     }
-    cr_assert_eq(count_of(move, p.b, true), 50);
-    cr_assert_eq(nth(move, p.b, true, 49).at.ps,
-                 simtime_max(at(50 * 2000000), at(49 * 1000000 + 2000000)).ps + LATENCY_PS);
+    cr_assert_eq(bench_count(move, p.b, true), 50);
+    cr_assert_eq(bench_nth(move, p.b, true, 49).at.ps,
+                 simtime_max(at_ps(50 * 2000000), at_ps(49 * 1000000 + 2000000)).ps + LATENCY_PS);
     bench_free(move);
 }
