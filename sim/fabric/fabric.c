@@ -11,6 +11,7 @@
  * fabric_link.c  a link direction as a FIFO server of frames, in bursts
  * fabric_qp.c    queues, credits, messages from post to completion
  * fabric_ip.c    the IP stack of a host as three servers
+ * fabric_foresee.c  completions that are certain ahead of time
  *
  * Sharing rule: the queue pairs and IP connections with a frame ready for a link direction take
  * turns, a frame each, in the order in which they became ready. USB4 schedules paths of one
@@ -130,6 +131,8 @@ static void copy_params(struct fabric *f, const struct fabric_config *config)
     f->queue_frames = (uint32_t)params->v[PARAM_RDMA_QUEUE_FRAMES].value;
     f->unmatched = config->unmatched;
     f->single_frames = config->single_frames;
+    f->foresee = config->foresee;
+    f->fresh_head = f->fresh_tail = ID_NONE;
 }
 
 /* First server of each host's interfaces: ports are numbered host by host. */
@@ -169,6 +172,7 @@ static void init_cable(struct fabric *f, const struct fabric_config *config, uin
             .list_head = ID_NONE,
             .list_tail = ID_NONE,
             .serving = ID_NONE,
+            .promised = ID_NONE,
         };
         fabric_set_link_rate(f, 2 * cable + reverse, reverse ? c->rate_ba : c->rate_ab);
     }
@@ -194,7 +198,8 @@ struct fabric *fabric_init(void *mem, const struct fabric_config *config)
     struct block_plan plan = plan_block(config);
     struct fabric *f = mem;
 
-    memset(mem, 0, plan.size);
+    if (!config->mem_is_zero)
+        memset(mem, 0, plan.size);
     *f = plan.head;
     copy_params(f, config);
     (void)engine_init(fabric_clock(f), config->evq, plan.event_capacity);
@@ -229,6 +234,7 @@ qp_id fabric_create_qp(struct fabric *f, enum fabric_qp_kind kind, host_id host,
 
         if (fabric_ports(f)[fabric_links(f)[link].port_from].host != at)
             link++;
+        fabric_links(f)[link].flows++;
         qp->link[hop] = link;
         at = fabric_ports(f)[fabric_links(f)[link].port_to].host;
     }
@@ -262,13 +268,26 @@ void fabric_connect_qp(struct fabric *f, qp_id a, qp_id b)
     qa->is_crossed = qb->is_crossed = !same_cables(qa, qb);
 }
 
-/* A change of rate is due: both directions take it now. */
+/* A change of rate is due: both directions take it now, or after what has been promised of them
+ * when the change came as a surprise. */
 static void change_rate(struct fabric *f, uint32_t change_ix, const struct fabric_hooks *hooks)
 {
     const struct fabric_change *change = &fabric_changes(f)[change_ix];
+    struct fabric_link *links = &fabric_links(f)[2 * change->cable];
+    simtime later = engine_now(fabric_clock(f));
 
-    for (uint32_t reverse = 0; reverse < 2; reverse++)
+    for (uint32_t reverse = 0; reverse < 2; reverse++) {
+        if (links[reverse].promised != ID_NONE)
+            later = simtime_max(later, links[reverse].promised_end);
+    }
+    if (links[0].promised != ID_NONE || links[1].promised != ID_NONE) {
+        engine_push(fabric_clock(f), later, EVENT_RATE, change_ix);
+        return;
+    }
+    for (uint32_t reverse = 0; reverse < 2; reverse++) {
+        links[reverse].changes--;
         fabric_set_link_rate(f, 2 * change->cable + reverse, change->rate[reverse]);
+    }
     if (hooks->trace && hooks->trace->cable_state)
         hooks->trace->cable_state(hooks->trace->ctx, (cable_id){change->cable},
                                   engine_now(fabric_clock(f)), change->rate[0], change->rate[1]);
@@ -312,11 +331,14 @@ uint64_t fabric_run_until(struct fabric *f, simtime limit, const struct fabric_h
     struct evq_event event;
     uint64_t count = 0;
 
-    while (!(stop && *stop) && engine_pop_until(engine, limit, &event)) {
+    for (;;) {
+        if (f->fresh_head != ID_NONE)
+            fabric_foresee_fresh(f, hooks);
+        if ((stop && *stop) || !engine_pop_until(engine, limit, &event))
+            return count;
         dispatch(f, &event, hooks);
         count++;
     }
-    return count;
 }
 
 /*
@@ -350,6 +372,8 @@ void fabric_schedule_rate(struct fabric *f, simtime at, cable_id cable, bitrate 
         abort(); /* the builder counts the scenario's faults */
     fabric_changes(f)[f->change_count] =
         (struct fabric_change){.cable = cable.ix, .rate = {forward, reverse}};
+    for (uint32_t side = 0; side < 2; side++)
+        fabric_links(f)[2 * cable.ix + side].changes++;
     engine_push(fabric_clock(f), at, EVENT_RATE, f->change_count);
     f->change_count++;
 }

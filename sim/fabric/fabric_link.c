@@ -11,6 +11,8 @@
  * give (a flow that becomes ready at the very instant a frame ends goes before the next frame of
  * the burst). The event of the old end stays in the queue and is recognised as stale by its time.
  *
+ * A message whose end has been promised (fabric_foresee.c) is served to its end first.
+ *
  * Wire time: a full frame takes frame_bytes at the goodput of the line; the last frame of a
  * message takes the time of its own bytes.
  */
@@ -60,8 +62,7 @@ static uint32_t frames_payload(const struct fabric *f, uint32_t flow, uint32_t l
     return end - start;
 }
 
-/* Wire time of the next `frames` frames. */
-static simspan burst_span(const struct fabric *f, const struct fabric_link *link, uint32_t flow,
+simspan fabric_burst_span(const struct fabric *f, const struct fabric_link *link, uint32_t flow,
                           uint32_t frames)
 {
     const struct fabric_qp *qp = fabric_flow_qp(f, flow);
@@ -86,6 +87,19 @@ static simspan burst_span(const struct fabric *f, const struct fabric_link *link
                        bitrate_send_span(link->goodput, (bytecount){last + header}));
 }
 
+static void add_fresh(struct fabric *f, uint32_t link_ix)
+{
+    struct fabric_link *links = fabric_links(f);
+
+    links[link_ix].is_fresh = true;
+    links[link_ix].next_fresh = ID_NONE;
+    if (f->fresh_tail == ID_NONE)
+        f->fresh_head = link_ix;
+    else
+        links[f->fresh_tail].next_fresh = link_ix;
+    f->fresh_tail = link_ix;
+}
+
 static void link_start(struct fabric *f, uint32_t link_ix)
 {
     struct fabric_link *link = &fabric_links(f)[link_ix];
@@ -99,8 +113,8 @@ static void link_start(struct fabric *f, uint32_t link_ix)
 
     uint32_t frames = 1;
 
-    if (link->list_head == ID_NONE && flow % FABRIC_HOPS_MAX == 0 && !link->to_forwarder &&
-        !f->single_frames) {
+    if ((link->list_head == ID_NONE || link->promised == flow) && flow % FABRIC_HOPS_MAX == 0 &&
+        !link->to_forwarder && !f->single_frames) {
         frames = fabric_flow_qp(f, flow)->frames_left[0];
         if (frames > BURST_MAX)
             frames = BURST_MAX;
@@ -108,8 +122,10 @@ static void link_start(struct fabric *f, uint32_t link_ix)
     link->serving = flow;
     link->burst_frames = frames;
     link->burst_start = engine_now(fabric_clock(f));
-    link->burst_end = simtime_add(link->burst_start, burst_span(f, link, flow, frames));
+    link->burst_end = simtime_add(link->burst_start, fabric_burst_span(f, link, flow, frames));
     engine_push(fabric_clock(f), link->burst_end, EVENT_LINK_DONE, link_ix);
+    if (f->foresee && !link->is_fresh && link->promised == ID_NONE)
+        add_fresh(f, link_ix);
 }
 
 static simspan serving_frame(const struct fabric *f, const struct fabric_link *link)
@@ -125,7 +141,7 @@ static void cut_burst_short(struct fabric *f, uint32_t link_ix)
     int64_t full = serving_frame(f, link).ps;
     int64_t elapsed = simtime_since(engine_now(fabric_clock(f)), link->burst_start).ps;
 
-    if (link->burst_frames == 1 || full == 0)
+    if (link->burst_frames == 1 || full == 0 || link->promised == link->serving)
         return;
 
     uint32_t frames = (uint32_t)((elapsed + full - 1) / full);
@@ -147,12 +163,19 @@ void fabric_enlist(struct fabric *f, uint32_t flow)
     struct fabric_link *link = &fabric_links(f)[link_ix];
 
     qp->is_listed[hop] = true;
-    qp->next[hop] = ID_NONE;
-    if (link->list_tail == ID_NONE)
+    if (link->promised == flow) { /* goes on before all others */
+        qp->next[hop] = link->list_head;
         link->list_head = flow;
-    else
-        *next_in_line(f, link->list_tail) = flow;
-    link->list_tail = flow;
+        if (link->list_tail == ID_NONE)
+            link->list_tail = flow;
+    } else {
+        qp->next[hop] = ID_NONE;
+        if (link->list_tail == ID_NONE)
+            link->list_head = flow;
+        else
+            *next_in_line(f, link->list_tail) = flow;
+        link->list_tail = flow;
+    }
     if (link->serving == ID_NONE)
         link_start(f, link_ix);
     else
@@ -166,6 +189,8 @@ static void draw_faults(struct fabric *f, uint32_t link_ix, uint32_t frames,
     struct fabric_link *link = &fabric_links(f)[link_ix];
     struct fabric_send *message = flow_message(f, link->serving);
 
+    if (message->flags & MESSAGE_RECV_TOLD)
+        return; /* promised before the cable became faulty */
     for (uint32_t i = 0; i < frames; i++) {
         uint64_t frame = link->counters.frames + i;
         bool lost = rng_hash(f->seed, STREAM_LOSS + link_ix, frame) % PER_BILLION < link->loss_ppb;
@@ -196,7 +221,8 @@ static void account(struct fabric *f, uint32_t link_ix, uint32_t frames,
     simtime now = engine_now(fabric_clock(f));
 
     if (link->loss_ppb | link->corrupt_ppb)
-        draw_faults(f, link_ix, frames, hooks);
+        draw_faults(f, link_ix, frames - link->is_broken, hooks);
+    link->is_broken = false;
     link->counters.frames += frames;
     link->counters.payload_bytes += payload;
     link->counters.busy = simspan_add(link->counters.busy, simtime_since(now, link->burst_start));
@@ -244,6 +270,7 @@ static void break_burst(struct fabric *f, uint32_t link_ix)
 
     link->counters.lost++;
     flow_message(f, flow)->lost++;
+    link->is_broken = true;
     /* The burst ends here and now; its end is booked by the event, once, like any other. */
     link->burst_frames = through + 1;
     link->burst_end = engine_now(fabric_clock(f));

@@ -117,44 +117,57 @@ void fabric_try_forward(struct fabric *f, uint32_t qp_ix)
     fabric_enlist(f, flow);
 }
 
+/* The message is the one at cursor `forwarded`; completions stay in order. */
+simtime fabric_rdma_arrival(const struct fabric *f, uint32_t qp_ix, simtime left)
+{
+    const struct fabric_qp *qp = &fabric_qps(f)[qp_ix];
+    const struct fabric_link *link = &fabric_links(f)[qp->link[qp->hops - 1]];
+    simtime there = simtime_add(simtime_add(left, link->propagation), f->latency);
+
+    if (f->jitter.ps > 0)
+        there = simtime_add(there, rng_exponential_from_bits(
+                                       rng_hash_at(qp->jitter_key, qp->forwarded), f->jitter));
+    return simtime_max(there, qp->last_arrival);
+}
+
 /* When a message that has just left its last link completes at the receiver. */
 static simtime arrival_time(struct fabric *f, uint32_t qp_ix, struct fabric_send *message)
 {
     const struct fabric_qp *qp = &fabric_qps(f)[qp_ix];
-    const struct fabric_link *link = &fabric_links(f)[qp->link[qp->hops - 1]];
-    simtime there = simtime_add(engine_now(fabric_clock(f)), link->propagation);
+    simtime now = engine_now(fabric_clock(f));
 
-    if (qp->kind == FABRIC_QP_RDMA) {
-        there = simtime_add(there, f->latency);
-        if (f->jitter.ps > 0)
-            there = simtime_add(there, rng_exponential_from_bits(
-                                           rng_hash_at(qp->jitter_key, qp->forwarded), f->jitter));
-        return there;
-    }
+    if (qp->kind != FABRIC_QP_IP)
+        return fabric_rdma_arrival(f, qp_ix, now);
+
+    const struct fabric_link *link = &fabric_links(f)[qp->link[qp->hops - 1]];
+    simtime there = simtime_add(now, link->propagation);
+
     there = fabric_stack_pass(f, link->port_to, 1, there, message->length_bytes);
     if (message->lost + message->corrupted > 0) {
         there = simtime_add(there, simspan_mul(f->ip_latency, 2));
         message->lost = 0;
         message->corrupted = 0;
     }
-    return simtime_add(there, f->ip_latency);
+    return simtime_max(simtime_add(there, f->ip_latency), qp->last_arrival);
 }
 
-/* The message at cursor `forwarded` has left its last link: it is in flight. */
-static void launch(struct fabric *f, uint32_t qp_ix)
+/* The message at cursor `forwarded` has left its last link: it is in flight. True: *received is
+ * to be reported. */
+static bool launch(struct fabric *f, uint32_t qp_ix, struct fabric_completion *received)
 {
     struct fabric_qp *qp = &fabric_qps(f)[qp_ix];
     struct fabric_send *message = fabric_send_slot(f, qp_ix, qp->forwarded);
 
-    message->arrive = simtime_max(arrival_time(f, qp_ix, message), qp->last_arrival);
+    message->arrive = arrival_time(f, qp_ix, message);
     qp->last_arrival = message->arrive;
     if (qp->arrived == qp->forwarded)
         engine_push(fabric_clock(f), message->arrive, EVENT_ARRIVED, qp_ix);
     qp->forwarded++;
+    return f->foresee && fabric_foresee_receive(f, qp_ix, message, received);
 }
 
-/* Books the head message as sent; returns its completion. */
-static struct fabric_completion finish_send(struct fabric *f, uint32_t qp_ix)
+/* Books the head message as sent. True: *ret is to be reported. */
+static bool finish_send(struct fabric *f, uint32_t qp_ix, struct fabric_completion *ret)
 {
     struct fabric_qp *qp = &fabric_qps(f)[qp_ix];
     const struct fabric_send *message = fabric_send_slot(f, qp_ix, qp->head);
@@ -164,28 +177,30 @@ static struct fabric_completion finish_send(struct fabric *f, uint32_t qp_ix)
     qp->send_frames -= message->frames;
     qp->counters.sends++;
     qp->counters.send_bytes += message->length_bytes;
-    return (struct fabric_completion){
+    *ret = (struct fabric_completion){
         .qp = {qp_ix},
         .wr_id = message->wr_id,
         .length = {message->length_bytes},
         .at = engine_now(fabric_clock(f)),
     };
+    return qp->send_completion == FABRIC_SEND_WHEN_SENT && !(message->flags & MESSAGE_SEND_TOLD);
 }
 
 static void first_hop_left(struct fabric *f, uint32_t qp_ix, uint32_t frames,
                            const struct fabric_hooks *hooks)
 {
     struct fabric_qp *qp = &fabric_qps(f)[qp_ix];
-    const struct fabric_link *link = &fabric_links(f)[qp->link[0]];
-    struct fabric_completion completion;
-    bool is_finished;
+    struct fabric_link *link = &fabric_links(f)[qp->link[0]];
+    struct fabric_completion sent, received;
+    bool is_sent = false;
+    bool is_certain = false;
 
     qp->frames_left[0] -= frames;
-    is_finished = qp->frames_left[0] == 0;
-    if (is_finished) {
-        completion = finish_send(f, qp_ix);
+    if (qp->frames_left[0] == 0) {
+        link->promised = ID_NONE;
+        is_sent = finish_send(f, qp_ix, &sent);
         if (qp->hops == 1)
-            launch(f, qp_ix);
+            is_certain = launch(f, qp_ix, &received);
     }
     if (qp->hops > 1) { /* then it was one frame */
         simtime there = simtime_add(engine_now(fabric_clock(f)), link->propagation);
@@ -195,21 +210,27 @@ static void first_hop_left(struct fabric *f, uint32_t qp_ix, uint32_t frames,
     }
     fabric_try_send(f, qp_ix);
     fabric_link_resume(f, qp->link[0]);
-    if (is_finished && qp->send_completion == FABRIC_SEND_WHEN_SENT)
-        hooks->completed(hooks->ctx, &completion);
+    if (is_sent)
+        hooks->completed(hooks->ctx, &sent);
+    if (is_certain)
+        hooks->completed(hooks->ctx, &received);
 }
 
-static void second_hop_left(struct fabric *f, uint32_t qp_ix)
+static void second_hop_left(struct fabric *f, uint32_t qp_ix, const struct fabric_hooks *hooks)
 {
     struct fabric_qp *qp = &fabric_qps(f)[qp_ix];
+    struct fabric_completion received;
+    bool is_certain = false;
 
     qp->hub_head++;
     qp->frames_left[1]--;
     if (qp->frames_left[1] == 0)
-        launch(f, qp_ix);
+        is_certain = launch(f, qp_ix, &received);
     fabric_try_forward(f, qp_ix);
     fabric_try_send(f, qp_ix);
     fabric_link_resume(f, qp->link[1]);
+    if (is_certain)
+        hooks->completed(hooks->ctx, &received);
 }
 
 void fabric_frames_left(struct fabric *f, uint32_t flow, uint32_t frames,
@@ -218,7 +239,7 @@ void fabric_frames_left(struct fabric *f, uint32_t flow, uint32_t frames,
     if (flow % FABRIC_HOPS_MAX == 0)
         first_hop_left(f, flow / FABRIC_HOPS_MAX, frames, hooks);
     else
-        second_hop_left(f, flow / FABRIC_HOPS_MAX);
+        second_hop_left(f, flow / FABRIC_HOPS_MAX, hooks);
 }
 
 /* Hands a message to the receive it meets. False: there is none, and it is gone. */
@@ -241,6 +262,19 @@ static bool meet_receive(struct fabric *f, uint32_t peer_ix, const struct fabric
     return true;
 }
 
+/* A message arrives whose completion has been reported already. */
+static void settle_receive(struct fabric *f, const struct fabric_qp *qp)
+{
+    struct fabric_qp *peer = &fabric_qps(f)[qp->peer];
+
+    peer->counters.recvs++;
+    if (qp->kind != FABRIC_QP_RDMA)
+        return;
+    peer->recv_frames -= fabric_recv_slot(f, qp->peer, peer->recv_head)->frames;
+    peer->recv_head++;
+    peer->recv_due--;
+}
+
 void fabric_arrive(struct fabric *f, uint32_t qp_ix, const struct fabric_hooks *hooks)
 {
     struct fabric_qp *qp = &fabric_qps(f)[qp_ix];
@@ -258,6 +292,10 @@ void fabric_arrive(struct fabric *f, uint32_t qp_ix, const struct fabric_hooks *
     if (qp->arrived != qp->forwarded)
         engine_push(fabric_clock(f), fabric_send_slot(f, qp_ix, qp->arrived)->arrive, EVENT_ARRIVED,
                     qp_ix);
+    if (message.flags & MESSAGE_RECV_TOLD) {
+        settle_receive(f, qp);
+        return;
+    }
     if (qp->kind == FABRIC_QP_RDMA && !meet_receive(f, qp->peer, &message, &completion)) {
         if (hooks->lost)
             hooks->lost(hooks->ctx, (qp_id){qp_ix}, message.wr_id);
@@ -309,8 +347,10 @@ enum fabric_post fabric_post_send(struct fabric *f, qp_id id, simtime when, uint
 
     struct fabric_send *message = fabric_send_slot(f, id.ix, qp->tail++);
 
-    *message = (struct fabric_send){
-        .wr_id = wr_id, .ready = when, .length_bytes = (uint32_t)length.bytes, .frames = frames};
+    *message = (struct fabric_send){.wr_id = wr_id,
+                                    .ready = when,
+                                    .length_bytes = (uint32_t)length.bytes,
+                                    .frames = (uint16_t)frames};
     qp->send_frames += frames;
     if (qp->kind == FABRIC_QP_IP)
         message->ready = fabric_stack_pass(f, fabric_links(f)[qp->link[0]].port_from, 0, when,

@@ -39,7 +39,14 @@ struct fabric_link {
     uint32_t port_from, port_to; /* indexes of the IP servers of both ends */
     uint32_t cable;
     bool is_ethernet;
-    bool to_forwarder;  /* the far end is a hub or switch: frames leave one at a time */
+    bool to_forwarder; /* the far end is a hub or switch: frames leave one at a time */
+    bool is_broken;    /* the last frame of the burst is lost already */
+    bool is_fresh;     /* in the list of fabric.fresh_head */
+    uint32_t next_fresh;
+    uint32_t flows;    /* hops of queue pairs that lead over it */
+    uint32_t changes;  /* of the rate, pending */
+    uint32_t promised; /* flow whose end of service has been reported ahead; ID_NONE */
+    simtime promised_end;
     uint32_t list_head; /* flows that wait for the link, in order */
     uint32_t list_tail;
     uint32_t serving; /* flow on the wire; ID_NONE: idle */
@@ -51,13 +58,19 @@ struct fabric_link {
     struct fabric_link_counters counters;
 };
 
+/* What is known of a message. */
+#define MESSAGE_SEND_TOLD 1U /* its completion at the sender has been reported ahead */
+#define MESSAGE_RECV_TOLD 2U /* the same at the receiver: its receive is among recv_due */
+#define MESSAGE_ORPHAN    4U /* the receive that it had claimed, or its target, is gone */
+
 /* A message from post to completion at the receiver. */
 struct fabric_send {
     uint64_t wr_id;
     simtime ready;  /* posted; for IP through the sender's stack */
     simtime arrive; /* completion at the receiver, once it has left */
     uint32_t length_bytes;
-    uint32_t frames;
+    uint16_t frames;
+    uint16_t flags;
     uint32_t lost; /* frames */
     uint32_t corrupted;
 };
@@ -101,6 +114,7 @@ struct fabric_qp {
     /* receiving */
     uint32_t recv_tail;
     uint32_t recv_head;
+    uint32_t recv_due; /* receives from recv_head on whose completion has been reported ahead */
     uint32_t recv_frames;
     simtime blocked_since;
     simtime last_arrival; /* completions stay in order */
@@ -133,6 +147,7 @@ struct fabric {
     uint32_t link_count, qp_count, qp_capacity, port_count, host_count;
     uint32_t change_count, change_capacity;
     uint32_t send_mask, recv_mask;
+    uint32_t fresh_head, fresh_tail; /* links that began a burst since the last report */
     uint64_t seed;
     /* parameters, as numbers */
     bitrate goodput_80g;
@@ -143,6 +158,7 @@ struct fabric {
     uint32_t queue_frames;
     enum fabric_unmatched unmatched;
     bool single_frames;
+    bool foresee;
     bool posts_refused;
     bool has_staged;
 };
@@ -215,6 +231,9 @@ static inline struct fabric_recv *fabric_recv_slot(const struct fabric *f, uint3
 }
 
 /* fabric_link.c */
+/* Wire time of the next `frames` frames of the message at the head of the flow. */
+simspan fabric_burst_span(const struct fabric *f, const struct fabric_link *link, uint32_t flow,
+                          uint32_t frames);
 void fabric_set_link_rate(struct fabric *f, uint32_t link, bitrate line);
 /* Puts a ready flow in line; starts or cuts short the link's burst. */
 void fabric_enlist(struct fabric *f, uint32_t flow);
@@ -231,8 +250,18 @@ void fabric_try_forward(struct fabric *f, uint32_t qp);
 /* `frames` frames of the head message of `flow` have left its link now. */
 void fabric_frames_left(struct fabric *f, uint32_t flow, uint32_t frames,
                         const struct fabric_hooks *hooks);
+/* When a message of RDMA frames arrives that has left its last link at `left`. */
+simtime fabric_rdma_arrival(const struct fabric *f, uint32_t qp, simtime left);
 void fabric_arrive(struct fabric *f, uint32_t qp, const struct fabric_hooks *hooks);
 void fabric_complete_queued(struct fabric *f, uint32_t qp, const struct fabric_hooks *hooks);
+
+/* fabric_foresee.c */
+/* Reports what the bursts that began since the last call make certain. */
+void fabric_foresee_fresh(struct fabric *f, const struct fabric_hooks *hooks);
+/* The completion at the receiver of a message whose arrival is known; false: not certain, or told
+ * already. */
+bool fabric_foresee_receive(struct fabric *f, uint32_t qp, struct fabric_send *message,
+                            struct fabric_completion *ret);
 
 /* fabric_ip.c */
 /* Passes `length` through the stack of a port; direction 0 sends, 1 receives. Returns its end. */

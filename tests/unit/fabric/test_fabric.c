@@ -225,6 +225,24 @@ Test(fabric, a_cut_loses_the_frame_on_the_wire_and_a_flap_lets_the_rest_go)
     bench_free(b);
 }
 
+Test(fabric, a_frame_that_a_cut_has_lost_is_not_lost_again)
+{
+    struct bench *b = bench_new(2);
+    cable_id cable = bench_cluster_add_cable(&b->c, 0, 1);
+    bitrate cut = {0};
+
+    bench_start(b);
+    struct bench_pair p = bench_connect(b, cable);
+    fabric_set_frame_faults(b->fabric, cable, 1000000000, 0);
+    fabric_post_recv(b->fabric, p.b, at_ps(0), 0, (bytecount){4096});
+    fabric_post_send(b->fabric, p.a, at_ps(0), 5, (bytecount){4096});
+    fabric_schedule_rate(b->fabric, at_ps(FRAME_PS / 2), cable, cut, cut);
+    bench_run(b);
+    cr_assert_eq(fabric_link_counters(b->fabric, fabric_link_of_cable(cable, false)).lost, 1);
+    cr_assert_eq(b->lost_count, 1);
+    bench_free(b);
+}
+
 Test(fabric, a_degraded_cable_slows_the_frames_after_the_one_on_the_wire)
 {
     struct bench *b = bench_new(2);
@@ -407,8 +425,8 @@ Test(fabric, calendar_and_heap_give_one_digest_on_1000_random_scenarios)
     uint64_t events = 0;
 
     for (uint64_t seed = 0; seed < 1000; seed++) {
-        struct bench *c = bench_random_run(seed, EVQ_CALENDAR, false);
-        struct bench *h = bench_random_run(seed, EVQ_HEAP, false);
+        struct bench *c = bench_random_run(seed, EVQ_CALENDAR, false, false);
+        struct bench *h = bench_random_run(seed, EVQ_HEAP, false, false);
 
         cr_assert_eq(engine_digest(fabric_engine(c->fabric)),
                      engine_digest(fabric_engine(h->fabric)), "seed %lu", (unsigned long)seed);
@@ -426,8 +444,8 @@ Test(fabric, calendar_and_heap_give_one_digest_on_1000_random_scenarios)
 Test(fabric, bursts_change_no_completion)
 {
     for (uint64_t seed = 0; seed < 300; seed++) {
-        struct bench *burst = bench_random_run(seed, EVQ_CALENDAR, false);
-        struct bench *single = bench_random_run(seed, EVQ_CALENDAR, true);
+        struct bench *burst = bench_random_run(seed, EVQ_CALENDAR, false, false);
+        struct bench *single = bench_random_run(seed, EVQ_CALENDAR, true, false);
 
         cr_assert_eq(burst->count, single->count, "seed %lu", (unsigned long)seed);
         qsort(burst->log, burst->count, sizeof *burst->log, bench_by_queue_pair);

@@ -10,8 +10,11 @@
 static void on_completed(void *ctx, const struct fabric_completion *completion)
 {
     struct bench *b = ctx;
+    simtime now = engine_now(fabric_engine(b->fabric));
 
     cr_assert_lt(b->count, LOG_MAX);
+    cr_assert(b->config.foresee ? completion->at.ps >= now.ps : completion->at.ps == now.ps);
+    b->said[b->count] = now;
     b->log[b->count++] = *completion;
 }
 
@@ -36,6 +39,7 @@ struct bench *bench_new(uint32_t hosts)
 
     bench_cluster_init(&b->c, hosts);
     b->log = calloc(LOG_MAX, sizeof *b->log);
+    b->said = calloc(LOG_MAX, sizeof *b->said);
     b->config = (struct fabric_config){.cluster = &b->c.cluster,
                                        .params = &b->c.params,
                                        .qp_capacity = 64,
@@ -55,6 +59,7 @@ void bench_free(struct bench *b)
 {
     free(b->fabric);
     free(b->log);
+    free(b->said);
     free(b);
 }
 
@@ -149,12 +154,13 @@ static void random_traffic(struct bench *b, uint64_t seed)
     bench_run(b);
 }
 
-struct bench *bench_random_run(uint64_t seed, enum evq_kind evq, bool single_frames)
+struct bench *bench_random_run(uint64_t seed, enum evq_kind evq, bool single_frames, bool foresee)
 {
     struct bench *b = bench_new(2 + (uint32_t)(seed % 5));
 
     b->config.evq = evq;
     b->config.single_frames = single_frames;
+    b->config.foresee = foresee;
     random_traffic(b, seed);
     return b;
 }
@@ -174,5 +180,7 @@ int bench_by_queue_pair(const void *a, const void *b)
         return x->qp.ix < y->qp.ix ? -1 : 1;
     if (x->is_recv != y->is_recv)
         return x->is_recv ? 1 : -1;
-    return (x->at.ps > y->at.ps) - (x->at.ps < y->at.ps);
+    if (x->at.ps != y->at.ps)
+        return x->at.ps < y->at.ps ? -1 : 1;
+    return (x->wr_id > y->wr_id) - (x->wr_id < y->wr_id);
 }

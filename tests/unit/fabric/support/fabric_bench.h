@@ -24,6 +24,7 @@ struct bench {
     struct fabric_config config;
     struct fabric *fabric;         /* owned */
     struct fabric_completion *log; /* owned */
+    simtime *said;                 /* owned; engine time of each report */
     size_t count;
     uint64_t lost[LOST_MAX]; /* wr_id of sends that reached nobody */
     size_t lost_count;
@@ -54,9 +55,9 @@ struct fabric_completion bench_nth(const struct bench *b, qp_id qp, bool is_recv
 size_t bench_count(const struct bench *b, qp_id qp, bool is_recv);
 
 /* Runs a random scenario: hosts, cables, queue pairs of two kinds, sizes, times, faults. */
-struct bench *bench_random_run(uint64_t seed, enum evq_kind evq, bool single_frames);
+struct bench *bench_random_run(uint64_t seed, enum evq_kind evq, bool single_frames, bool foresee);
 bool bench_same_completion(const struct fabric_completion *x, const struct fabric_completion *y);
-/* For qsort of a log: by queue pair, side, time. */
+/* For qsort of a log: by queue pair, side, time, wr_id. */
 int bench_by_queue_pair(const void *a, const void *b);
 
 #endif
