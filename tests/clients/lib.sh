@@ -1,0 +1,43 @@
+# SPDX-License-Identifier: Apache-2.0
+# Sourced by the tests of this folder, which are called as: test_X.sh TBMESH UC_MESH.
+# shellcheck shell=sh disable=SC2034 # the variables are for those who source this
+set -eu
+tbmesh=$1
+uc_mesh=$2
+export LC_ALL=C.UTF-8
+top=$(mktemp -d)
+trap 'rm -rf "$top"' EXIT
+cd "$top"
+failures=0
+
+# fail WORDS...: reports, and lets the other cases run.
+fail() {
+    echo "FAILED: $*"
+    failures=$((failures + 1))
+}
+
+finish() {
+    [ "$failures" = 0 ] || echo "$failures failures"
+    exit "$((failures > 0))"
+}
+
+# run NAME EXPECTED_EXIT COMMAND...: stdout and stderr go to $top/stdout and $top/stderr.
+run() {
+    name=$1
+    expected=$2
+    shift 2
+    code=0
+    "$@" >"$top/stdout" 2>"$top/stderr" </dev/null || code=$?
+    [ "$code" = "$expected" ] && return 0
+    fail "$name: exit $code, expected $expected: $*"
+    tail -20 "$top/stdout" "$top/stderr" | sed 's/^/    /'
+    return 0
+}
+
+# says NAME FILE PATTERN: a line of FILE matches the extended regular expression.
+says() {
+    grep -Eq -- "$3" "$2" || {
+        fail "$1: no line matches '$3' in:"
+        sed 's/^/    /' "$2" | head -20
+    }
+}
