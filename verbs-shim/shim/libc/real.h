@@ -30,48 +30,84 @@ struct rusage;
 
 /* X(name, result, parameters). Locks come first: an allocator that somebody preloads may take one
  * while the rest is being looked up. */
-#define REAL_LIST(X)                                                                      \
-    X(pthread_mutex_lock, int, (pthread_mutex_t *))                                       \
-    X(pthread_mutex_trylock, int, (pthread_mutex_t *))                                    \
-    X(pthread_mutex_unlock, int, (pthread_mutex_t *))                                     \
-    X(syscall, long, (long, ...))                                                         \
-    /* clock.c */                                                                         \
-    X(clock_gettime, int, (clockid_t, struct timespec *))                                 \
-    X(clock_getres, int, (clockid_t, struct timespec *))                                  \
-    X(gettimeofday, int, (struct timeval *, void *))                                      \
-    X(time, time_t, (time_t *))                                                           \
-    X(timespec_get, int, (struct timespec *, int))                                        \
-    X(times, clock_t, (struct tms *))                                                     \
-    X(clock, clock_t, (void))                                                             \
-    X(getrusage, int, (int, struct rusage *))                                             \
-    /* sleep.c */                                                                         \
-    X(nanosleep, int, (const struct timespec *, struct timespec *))                       \
-    X(clock_nanosleep, int, (clockid_t, int, const struct timespec *, struct timespec *)) \
-    X(usleep, int, (useconds_t))                                                          \
-    X(sleep, unsigned, (unsigned))                                                        \
-    X(sched_yield, int, (void))                                                           \
-    X(pause, int, (void))                                                                 \
-    X(sigsuspend, int, (const sigset_t *))                                                \
-    X(sigtimedwait, int, (const sigset_t *, siginfo_t *, const struct timespec *))        \
-    X(sigwaitinfo, int, (const sigset_t *, siginfo_t *))                                  \
-    X(sigwait, int, (const sigset_t *, int *))                                            \
-    /* alarm.c */                                                                         \
-    X(alarm, unsigned, (unsigned))                                                        \
-    X(setitimer, int, (int, const struct itimerval *, struct itimerval *))                \
-    X(getitimer, int, (int, struct itimerval *))                                          \
-    X(timer_create, int, (clockid_t, struct sigevent *, timer_t *))                       \
-    X(timer_delete, int, (timer_t))                                                       \
-    X(timer_settime, int, (timer_t, int, const struct itimerspec *, struct itimerspec *)) \
-    X(timer_gettime, int, (timer_t, struct itimerspec *))                                 \
-    X(timer_getoverrun, int, (timer_t))                                                   \
-    X(timerfd_create, int, (int, int))                                                    \
-    X(timerfd_settime, int, (int, int, const struct itimerspec *, struct itimerspec *))   \
-    X(timerfd_gettime, int, (int, struct itimerspec *))                                   \
-    X(read, ssize_t, (int, void *, size_t))                                               \
-    X(write, ssize_t, (int, const void *, size_t))                                        \
-    X(poll, int, (struct pollfd *, nfds_t, int))                                          \
-    X(ppoll, int, (struct pollfd *, nfds_t, const struct timespec *, const sigset_t *))   \
-    /* dl.c */                                                                            \
+#define REAL_LIST(X)                                                                               \
+    X(pthread_mutex_lock, int, (pthread_mutex_t *))                                                \
+    X(pthread_mutex_trylock, int, (pthread_mutex_t *))                                             \
+    X(pthread_mutex_unlock, int, (pthread_mutex_t *))                                              \
+    X(syscall, long, (long, ...))                                                                  \
+    /* lock.c, cond.c, thread.c */                                                                 \
+    X(pthread_mutex_timedlock, int, (pthread_mutex_t *, const struct timespec *))                  \
+    X(pthread_mutex_clocklock, int, (pthread_mutex_t *, clockid_t, const struct timespec *))       \
+    X(pthread_rwlock_rdlock, int, (pthread_rwlock_t *))                                            \
+    X(pthread_rwlock_wrlock, int, (pthread_rwlock_t *))                                            \
+    X(pthread_rwlock_tryrdlock, int, (pthread_rwlock_t *))                                         \
+    X(pthread_rwlock_trywrlock, int, (pthread_rwlock_t *))                                         \
+    X(pthread_rwlock_timedrdlock, int, (pthread_rwlock_t *, const struct timespec *))              \
+    X(pthread_rwlock_timedwrlock, int, (pthread_rwlock_t *, const struct timespec *))              \
+    X(pthread_rwlock_clockrdlock, int, (pthread_rwlock_t *, clockid_t, const struct timespec *))   \
+    X(pthread_rwlock_clockwrlock, int, (pthread_rwlock_t *, clockid_t, const struct timespec *))   \
+    X(pthread_rwlock_unlock, int, (pthread_rwlock_t *))                                            \
+    X(pthread_spin_lock, int, (pthread_spinlock_t *))                                              \
+    X(pthread_spin_trylock, int, (pthread_spinlock_t *))                                           \
+    X(pthread_spin_unlock, int, (pthread_spinlock_t *))                                            \
+    X(sem_wait, int, (sem_t *))                                                                    \
+    X(sem_trywait, int, (sem_t *))                                                                 \
+    X(sem_timedwait, int, (sem_t *, const struct timespec *))                                      \
+    X(sem_clockwait, int, (sem_t *, clockid_t, const struct timespec *))                           \
+    X(sem_post, int, (sem_t *))                                                                    \
+    X(pthread_cond_wait, int, (pthread_cond_t *, pthread_mutex_t *))                               \
+    X(pthread_cond_timedwait, int, (pthread_cond_t *, pthread_mutex_t *, const struct timespec *)) \
+    X(pthread_cond_clockwait, int,                                                                 \
+      (pthread_cond_t *, pthread_mutex_t *, clockid_t, const struct timespec *))                   \
+    X(pthread_cond_signal, int, (pthread_cond_t *))                                                \
+    X(pthread_cond_broadcast, int, (pthread_cond_t *))                                             \
+    X(pthread_barrier_wait, int, (pthread_barrier_t *))                                            \
+    X(pthread_once, int, (pthread_once_t *, void (*)(void)))                                       \
+    X(pthread_create, int, (pthread_t *, const pthread_attr_t *, void *(*)(void *), void *))       \
+    X(pthread_join, int, (pthread_t, void **))                                                     \
+    X(pthread_tryjoin_np, int, (pthread_t, void **))                                               \
+    X(pthread_timedjoin_np, int, (pthread_t, void **, const struct timespec *))                    \
+    X(pthread_clockjoin_np, int, (pthread_t, void **, clockid_t, const struct timespec *))         \
+    X(pthread_detach, int, (pthread_t))                                                            \
+    X(pthread_cancel, int, (pthread_t))                                                            \
+    X(pthread_exit, void, (void *))                                                                \
+    /* clock.c */                                                                                  \
+    X(clock_gettime, int, (clockid_t, struct timespec *))                                          \
+    X(clock_getres, int, (clockid_t, struct timespec *))                                           \
+    X(gettimeofday, int, (struct timeval *, void *))                                               \
+    X(time, time_t, (time_t *))                                                                    \
+    X(timespec_get, int, (struct timespec *, int))                                                 \
+    X(times, clock_t, (struct tms *))                                                              \
+    X(clock, clock_t, (void))                                                                      \
+    X(getrusage, int, (int, struct rusage *))                                                      \
+    /* sleep.c */                                                                                  \
+    X(nanosleep, int, (const struct timespec *, struct timespec *))                                \
+    X(clock_nanosleep, int, (clockid_t, int, const struct timespec *, struct timespec *))          \
+    X(usleep, int, (useconds_t))                                                                   \
+    X(sleep, unsigned, (unsigned))                                                                 \
+    X(sched_yield, int, (void))                                                                    \
+    X(pause, int, (void))                                                                          \
+    X(sigsuspend, int, (const sigset_t *))                                                         \
+    X(sigtimedwait, int, (const sigset_t *, siginfo_t *, const struct timespec *))                 \
+    X(sigwaitinfo, int, (const sigset_t *, siginfo_t *))                                           \
+    X(sigwait, int, (const sigset_t *, int *))                                                     \
+    /* alarm.c */                                                                                  \
+    X(alarm, unsigned, (unsigned))                                                                 \
+    X(setitimer, int, (int, const struct itimerval *, struct itimerval *))                         \
+    X(getitimer, int, (int, struct itimerval *))                                                   \
+    X(timer_create, int, (clockid_t, struct sigevent *, timer_t *))                                \
+    X(timer_delete, int, (timer_t))                                                                \
+    X(timer_settime, int, (timer_t, int, const struct itimerspec *, struct itimerspec *))          \
+    X(timer_gettime, int, (timer_t, struct itimerspec *))                                          \
+    X(timer_getoverrun, int, (timer_t))                                                            \
+    X(timerfd_create, int, (int, int))                                                             \
+    X(timerfd_settime, int, (int, int, const struct itimerspec *, struct itimerspec *))            \
+    X(timerfd_gettime, int, (int, struct itimerspec *))                                            \
+    X(read, ssize_t, (int, void *, size_t))                                                        \
+    X(write, ssize_t, (int, const void *, size_t))                                                 \
+    X(poll, int, (struct pollfd *, nfds_t, int))                                                   \
+    X(ppoll, int, (struct pollfd *, nfds_t, const struct timespec *, const sigset_t *))            \
+    /* dl.c */                                                                                     \
     X(dlopen, void *, (const char *, int))
 
 struct real_calls {

@@ -28,6 +28,7 @@ struct sync_waiter {
     _Atomic uintptr_t key; /* 0: free */
     _Atomic bool is_woken;
     bool is_outside;
+    pthread_t thread;
     _Atomic uint64_t number; /* order of arrival */
 };
 
@@ -63,6 +64,7 @@ struct sync_waiter *sync_enter(const void *key, bool is_shared)
             continue;
         atomic_store(&w->is_woken, false);
         atomic_store(&w->number, ++arrivals);
+        w->thread = pthread_self();
         w->is_outside = is_shared || sync_has_loose();
         atomic_store(&w->key, (uintptr_t)key);
         atomic_fetch_add(&waiting, 1);
@@ -134,9 +136,27 @@ static struct sync_waiter *find_first(const void *key)
     return first;
 }
 
+static void wake_one(struct actor *a, struct sync_waiter *w)
+{
+    atomic_store(&w->is_woken, true);
+    if (!a)
+        return;
+    if (w->is_outside)
+        actor_acted_outside(a);
+    else
+        actor_wake(a, (uintptr_t)w, 1);
+}
+
+void sync_wake_thread(struct actor *a, pthread_t thread)
+{
+    for (size_t i = 0; i < WAITERS_MAX; i++) {
+        if (atomic_load(&waiters[i].key) != 0 && pthread_equal(waiters[i].thread, thread))
+            wake_one(a, &waiters[i]);
+    }
+}
+
 uint32_t sync_wake(struct actor *a, const void *key, uint32_t count)
 {
-    bool is_outside = false;
     uint32_t woken = 0;
 
     if (atomic_load(&waiting) == 0 || !find_first(key))
@@ -149,13 +169,8 @@ uint32_t sync_wake(struct actor *a, const void *key, uint32_t count)
         if (!w)
             break;
         woken++;
-        atomic_store(&w->is_woken, true);
-        if (a && !w->is_outside)
-            actor_wake(a, (uintptr_t)w, 1);
-        is_outside = is_outside || w->is_outside;
+        wake_one(a, w);
     }
-    if (a && is_outside)
-        actor_acted_outside(a);
     return woken;
 }
 

@@ -3,6 +3,7 @@
 #ifndef VERBS_SHIM_SHIM_LIBC_SYNC_H
 #define VERBS_SHIM_SHIM_LIBC_SYNC_H
 
+#include <pthread.h>
 #include <stdbool.h>
 #include <stdint.h>
 
@@ -27,6 +28,8 @@ void sync_leave(struct sync_waiter *w);
  * Returns: how many.
  */
 uint32_t sync_wake(struct actor *a, const void *key, uint32_t count);
+/* Lets the thread's wait, if it is in one, end as if woken. */
+void sync_wake_thread(struct actor *a, pthread_t thread);
 /* Moves what sync_wake(from, keep) leaves over to the queue of `to`; how many. */
 uint32_t sync_requeue(const void *from, const void *to, uint32_t count);
 

@@ -229,14 +229,10 @@ void actor_end(struct actor *a)
     hand_over(NULL);
 }
 
-int actor_call(struct actor *a, enum proto_call call, const union proto_call_args *args,
-               int64_t *reply)
+void actor_cancel(struct actor *creator, uint32_t number)
 {
-    (void)a;
-    (void)reply;
-    if (call == PROTO_CALL_DROP_ACTOR)
-        actors[args->raw[0]].state = FAKE_GONE;
-    return 0;
+    (void)creator;
+    actors[number].state = FAKE_GONE;
 }
 
 void client_set_alarm(simtime due, void (*fire)(struct actor *a))
