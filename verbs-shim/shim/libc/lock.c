@@ -19,8 +19,9 @@
 #include "verbs-shim/shim/libc/sync.h"
 #include "verbs-shim/shim/libc/vclock.h"
 
-#define KIND_SHARED INT32_C(128) /* of pthread_mutex_t's __kind; sem_t's flag has the same value \
-                                  */
+#define KIND_SHARED                                                              \
+    INT32_C(128) /* of pthread_mutex_t's __kind; sem_t's flag has the same value \
+                  */
 #define KIND_TYPE INT32_C(3)
 
 struct attempt {

@@ -24,6 +24,7 @@
 #include <sys/times.h>
 #include <sys/types.h>
 #include <sys/uio.h>
+#include <sys/wait.h>
 #include <time.h>
 
 struct rusage;
@@ -91,6 +92,41 @@ struct rusage;
     X(sigtimedwait, int, (const sigset_t *, siginfo_t *, const struct timespec *))                 \
     X(sigwaitinfo, int, (const sigset_t *, siginfo_t *))                                           \
     X(sigwait, int, (const sigset_t *, int *))                                                     \
+    /* child.c */                                                                                  \
+    X(wait4, pid_t, (pid_t, int *, int, struct rusage *))                                          \
+    X(waitid, int, (idtype_t, id_t, siginfo_t *, int))                                             \
+    X(system, int, (const char *))                                                                 \
+    /* stream.c, socket.c, poll.c */                                                               \
+    X(readv, ssize_t, (int, const struct iovec *, int))                                            \
+    X(writev, ssize_t, (int, const struct iovec *, int))                                           \
+    X(recv, ssize_t, (int, void *, size_t, int))                                                   \
+    X(recvfrom, ssize_t, (int, void *, size_t, int, struct sockaddr *, socklen_t *))               \
+    X(recvmsg, ssize_t, (int, struct msghdr *, int))                                               \
+    X(send, ssize_t, (int, const void *, size_t, int))                                             \
+    X(sendto, ssize_t, (int, const void *, size_t, int, const struct sockaddr *, socklen_t))       \
+    X(sendmsg, ssize_t, (int, const struct msghdr *, int))                                         \
+    X(connect, int, (int, const struct sockaddr *, socklen_t))                                     \
+    X(accept, int, (int, struct sockaddr *, socklen_t *))                                          \
+    X(accept4, int, (int, struct sockaddr *, socklen_t *, int))                                    \
+    X(listen, int, (int, int))                                                                     \
+    X(shutdown, int, (int, int))                                                                   \
+    X(close, int, (int))                                                                           \
+    X(dup2, int, (int, int))                                                                       \
+    X(dup3, int, (int, int, int))                                                                  \
+    X(flock, int, (int, int))                                                                      \
+    X(select, int, (int, fd_set *, fd_set *, fd_set *, struct timeval *))                          \
+    X(pselect, int,                                                                                \
+      (int, fd_set *, fd_set *, fd_set *, const struct timespec *, const sigset_t *))              \
+    X(epoll_wait, int, (int, struct epoll_event *, int, int))                                      \
+    X(epoll_pwait, int, (int, struct epoll_event *, int, int, const sigset_t *))                   \
+    X(epoll_pwait2, int,                                                                           \
+      (int, struct epoll_event *, int, const struct timespec *, const sigset_t *))                 \
+    X(__read_chk, ssize_t, (int, void *, size_t, size_t))                                          \
+    X(__recv_chk, ssize_t, (int, void *, size_t, size_t, int))                                     \
+    X(__recvfrom_chk, ssize_t, (int, void *, size_t, size_t, int, struct sockaddr *, socklen_t *)) \
+    X(__poll_chk, int, (struct pollfd *, nfds_t, int, size_t))                                     \
+    X(__ppoll_chk, int,                                                                            \
+      (struct pollfd *, nfds_t, const struct timespec *, const sigset_t *, size_t))                \
     /* alarm.c */                                                                                  \
     X(alarm, unsigned, (unsigned))                                                                 \
     X(setitimer, int, (int, const struct itimerval *, struct itimerval *))                         \

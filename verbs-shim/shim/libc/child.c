@@ -1,0 +1,175 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * DOC: Other processes
+ *
+ * A child of fork is not under the clock: it has no channel. Its copy of our tables starts empty.
+ * What it execs joins by itself if it is a client. vfork and posix_spawn need nothing: the child
+ * runs none of our code before exec.
+ *
+ * A child may be a client of the same run, so its parent must not keep the turn while it waits.
+ * The C library's system() would; ours is spawned and waited for here. pclose() and wordexp() still
+ * wait with the turn.
+ */
+#include <errno.h>
+#include <spawn.h>
+#include <stddef.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "verbs-shim/shim/libc/real.h"
+#include "verbs-shim/shim/libc/sync.h"
+
+static void forget(void)
+{
+    sync_forget_all();
+    alarm_forget_all();
+}
+
+__attribute__((constructor)) static void on_load(void)
+{
+    (void)pthread_atfork(NULL, NULL, forget);
+}
+
+struct child_wait {
+    pid_t who;
+    int options;
+    struct rusage *usage;
+    int status;
+    pid_t result;
+};
+
+static bool try_child(void *ctx)
+{
+    struct child_wait *wait = ctx;
+
+    wait->result = REAL(wait4)(wait->who, &wait->status, wait->options | WNOHANG, wait->usage);
+    return wait->result != 0;
+}
+
+SHIM_EXPORT pid_t wait4(pid_t who, int *ret_status, int options, struct rusage *ret_usage)
+{
+    struct actor *a = actor_self();
+    struct child_wait call = {.who = who, .options = options, .usage = ret_usage};
+
+    if (!a)
+        return REAL(wait4)(who, ret_status, options, ret_usage);
+    actor_charge(a, PROTO_CHARGE_SOCKET, 1);
+    if (!try_child(&call) && !(options & WNOHANG) &&
+        wait_outside_restarting(a, try_child, &call, simtime_never()) != WAIT_DONE) {
+        errno = EINTR;
+        return -1;
+    }
+    if (call.result > 0 && ret_status)
+        *ret_status = call.status;
+    return call.result;
+}
+
+SHIM_EXPORT pid_t wait3(int *ret_status, int options, struct rusage *ret_usage)
+{
+    return wait4(-1, ret_status, options, ret_usage);
+}
+
+SHIM_EXPORT pid_t waitpid(pid_t who, int *ret_status, int options)
+{
+    return wait4(who, ret_status, options, NULL);
+}
+
+SHIM_EXPORT pid_t wait(int *ret_status)
+{
+    return wait4(-1, ret_status, 0, NULL);
+}
+
+struct id_wait {
+    idtype_t type;
+    id_t who;
+    siginfo_t info;
+    int options;
+    int result;
+};
+
+static bool try_id(void *ctx)
+{
+    struct id_wait *wait = ctx;
+
+    wait->info.si_pid = 0;
+    wait->result = REAL(waitid)(wait->type, wait->who, &wait->info, wait->options | WNOHANG);
+    return wait->result != 0 || wait->info.si_pid != 0;
+}
+
+SHIM_EXPORT int waitid(idtype_t type, id_t who, siginfo_t *ret_info, int options)
+{
+    struct actor *a = actor_self();
+    struct id_wait call = {.type = type, .who = who, .options = options};
+
+    if (!a)
+        return REAL(waitid)(type, who, ret_info, options);
+    actor_charge(a, PROTO_CHARGE_SOCKET, 1);
+    if (!try_id(&call) && !(options & WNOHANG) &&
+        wait_outside_restarting(a, try_id, &call, simtime_never()) != WAIT_DONE) {
+        errno = EINTR;
+        return -1;
+    }
+    if (call.result == 0 && ret_info)
+        *ret_info = call.info;
+    return call.result;
+}
+
+/* -1, or the status of the shell. */
+static int run_shell(const char *command, const sigset_t *mask)
+{
+    char name[] = "sh";
+    char option[] = "-c";
+    char *text = strdup(command);
+    char *argv[] = {name, option, text, NULL};
+    posix_spawnattr_t attr;
+    sigset_t defaults;
+    int status = -1;
+    pid_t pid;
+    int error;
+
+    if (!text)
+        return -1;
+    (void)sigemptyset(&defaults);
+    (void)sigaddset(&defaults, SIGINT);
+    (void)sigaddset(&defaults, SIGQUIT);
+    (void)posix_spawnattr_init(&attr);
+    (void)posix_spawnattr_setsigmask(&attr, mask);
+    (void)posix_spawnattr_setsigdefault(&attr, &defaults);
+    (void)posix_spawnattr_setflags(&attr, POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF);
+    error = posix_spawn(&pid, "/bin/sh", NULL, &attr, argv, environ);
+    (void)posix_spawnattr_destroy(&attr);
+    free(text);
+    if (error) {
+        errno = error;
+        return -1;
+    }
+    while (waitpid(pid, &status, 0) == -1) {
+        if (errno != EINTR)
+            return -1;
+    }
+    return status;
+}
+
+SHIM_EXPORT int system(const char *command)
+{
+    struct sigaction ignore = {.sa_handler = SIG_IGN};
+    struct sigaction on_int;
+    struct sigaction on_quit;
+    sigset_t block;
+    sigset_t mask;
+    int status;
+
+    if (!actor_self() || !command)
+        return REAL(system)(command);
+    (void)sigaction(SIGINT, &ignore, &on_int);
+    (void)sigaction(SIGQUIT, &ignore, &on_quit);
+    (void)sigemptyset(&block);
+    (void)sigaddset(&block, SIGCHLD);
+    (void)pthread_sigmask(SIG_BLOCK, &block, &mask);
+    status = run_shell(command, &mask);
+    (void)sigaction(SIGINT, &on_int, NULL);
+    (void)sigaction(SIGQUIT, &on_quit, NULL);
+    (void)pthread_sigmask(SIG_SETMASK, &mask, NULL);
+    return status;
+}

@@ -1,0 +1,286 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * DOC: Connections
+ *
+ * connect may wait in the kernel until the peer accepts, and the peer may need the turn for that.
+ * So a blocking connect is made as a non-blocking one and waited for outside; and every listener
+ * gets a backlog that all ranks fit in, whatever it asked for, because a full backlog makes the
+ * kernel drop a connection's first packet and try again a real second later.
+ */
+#include <netinet/in.h>
+#include <sys/file.h>
+#include <unistd.h>
+
+#include "verbs-shim/shim/libc/fd.h"
+#include "verbs-shim/shim/libc/real.h"
+#include "verbs-shim/shim/libc/vclock.h"
+#include "verbs-shim/shim/libc/wait.h"
+
+#define BACKLOG_LEAST 128
+
+struct connecting {
+    int fd;
+    const struct sockaddr *address; /* borrowed */
+    socklen_t size;
+    bool is_under_way; /* else to be tried again from the start */
+    int error;
+};
+
+static void connect_now(struct connecting *c)
+{
+    int flags = fcntl(c->fd, F_GETFL);
+
+    (void)fcntl(c->fd, F_SETFL, flags | O_NONBLOCK);
+    c->error = REAL(connect)(c->fd, c->address, c->size) == 0 ? 0 : errno;
+    (void)fcntl(c->fd, F_SETFL, flags);
+    c->is_under_way = c->error == EINPROGRESS;
+}
+
+/* True: connected or failed. */
+static bool try_connect(void *ctx)
+{
+    struct connecting *c = ctx;
+    struct pollfd p = {.fd = c->fd, .events = POLLOUT};
+    socklen_t size = sizeof(c->error);
+
+    if (!c->is_under_way) {
+        connect_now(c);
+        return !c->is_under_way && c->error != EAGAIN;
+    }
+    if (REAL(poll)(&p, 1, 0) == 0)
+        return false;
+    if (getsockopt(c->fd, SOL_SOCKET, SO_ERROR, &c->error, &size) != 0)
+        c->error = errno;
+    return true;
+}
+
+static simtime connect_deadline(const struct actor *a, int fd)
+{
+    struct timeval tv = {0};
+    socklen_t size = sizeof(tv);
+    struct timespec span;
+
+    if (getsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &tv, &size) != 0 ||
+        (tv.tv_sec == 0 && tv.tv_usec == 0))
+        return simtime_never();
+    span = (struct timespec){.tv_sec = tv.tv_sec, .tv_nsec = tv.tv_usec * 1000};
+    return vclock_after(actor_now(a), &span);
+}
+
+/* 0 or errno. */
+static int connect_waiting(struct actor *a, struct connecting *c)
+{
+    if (!try_connect(c)) {
+        switch (wait_outside_restarting(a, try_connect, c, connect_deadline(a, c->fd))) {
+        case WAIT_TIMEOUT:
+            return EINPROGRESS;
+        case WAIT_SIGNAL:
+        case WAIT_RESTART:
+            return EINTR;
+        case WAIT_DONE:
+            break;
+        }
+    }
+    return c->error;
+}
+
+SHIM_EXPORT int connect(int fd, __CONST_SOCKADDR_ARG address, socklen_t size)
+{
+    struct actor *a = actor_self();
+    struct connecting c = {.fd = fd, .address = address.__sockaddr__, .size = size};
+    int rc;
+
+    if (!a)
+        return REAL(connect)(fd, address.__sockaddr__, size);
+    actor_charge(a, PROTO_CHARGE_SOCKET, 1);
+    if (fd_is_blocking(fd)) {
+        int error = connect_waiting(a, &c);
+
+        rc = error ? -1 : 0;
+        if (error)
+            errno = error;
+    } else {
+        rc = REAL(connect)(fd, address.__sockaddr__, size);
+    }
+    if (rc == 0 || errno == EINPROGRESS) {
+        int saved = errno;
+
+        actor_acted_outside(a);
+        errno = saved;
+    }
+    return rc;
+}
+
+struct accepting {
+    int fd;
+    struct sockaddr *address;
+    socklen_t *size;
+    int flags;
+    int result;
+    int error;
+};
+
+static bool try_accept(void *ctx)
+{
+    struct accepting *c = ctx;
+    struct pollfd p = {.fd = c->fd, .events = POLLIN};
+
+    if (REAL(poll)(&p, 1, 0) == 0) {
+        c->result = -1;
+        c->error = EAGAIN;
+        return false;
+    }
+    c->result = REAL(accept4)(c->fd, c->address, c->size, c->flags);
+    c->error = errno;
+    return true;
+}
+
+static simtime accept_deadline(const struct actor *a, int fd)
+{
+    struct timeval tv = {0};
+    socklen_t size = sizeof(tv);
+    struct timespec span;
+
+    if (getsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &tv, &size) != 0 ||
+        (tv.tv_sec == 0 && tv.tv_usec == 0))
+        return simtime_never();
+    span = (struct timespec){.tv_sec = tv.tv_sec, .tv_nsec = tv.tv_usec * 1000};
+    return vclock_after(actor_now(a), &span);
+}
+
+SHIM_EXPORT int accept4(int fd, __SOCKADDR_ARG ret_address, socklen_t *restrict ret_size, int flags)
+{
+    struct actor *a = actor_self();
+    struct accepting c = {.fd = fd,
+                          .address = ret_address.__sockaddr__,
+                          .size = ret_size,
+                          .flags = flags,
+                          .result = -1};
+
+    if (!a)
+        return REAL(accept4)(fd, ret_address.__sockaddr__, ret_size, flags);
+    actor_charge(a, PROTO_CHARGE_SOCKET, 1);
+    if (!try_accept(&c) && fd_is_blocking(fd) &&
+        wait_outside_restarting(a, try_accept, &c, accept_deadline(a, fd)) == WAIT_SIGNAL)
+        c.error = EINTR;
+    if (c.result == -1)
+        errno = c.error;
+    else
+        actor_acted_outside(a);
+    return c.result;
+}
+
+SHIM_EXPORT int accept(int fd, __SOCKADDR_ARG ret_address, socklen_t *restrict ret_size)
+{
+    return actor_self() ? accept4(fd, ret_address, ret_size, 0)
+                        : REAL(accept)(fd, ret_address.__sockaddr__, ret_size);
+}
+
+SHIM_EXPORT int listen(int fd, int backlog)
+{
+    struct actor *a = actor_self();
+    int rc;
+
+    if (!a)
+        return REAL(listen)(fd, backlog);
+    actor_charge(a, PROTO_CHARGE_SOCKET, 1);
+    rc = REAL(listen)(fd, backlog < BACKLOG_LEAST ? BACKLOG_LEAST : backlog);
+    if (rc == 0)
+        actor_acted_outside(a);
+    return rc;
+}
+
+SHIM_EXPORT int shutdown(int fd, int how)
+{
+    struct actor *a = actor_self();
+    int rc;
+
+    if (!a)
+        return REAL(shutdown)(fd, how);
+    actor_charge(a, PROTO_CHARGE_SOCKET, 1);
+    rc = REAL(shutdown)(fd, how);
+    if (rc == 0)
+        actor_acted_outside(a);
+    return rc;
+}
+
+/* What the descriptor stood for until now may have been the last word of a conversation. */
+static void announce_closed(struct actor *a, int fd, enum fd_kind kind)
+{
+    alarm_forget_fd(fd);
+    if (kind != FD_FILE)
+        actor_acted_outside(a);
+}
+
+SHIM_EXPORT int close(int fd)
+{
+    struct actor *a = actor_self();
+    enum fd_kind kind;
+    int rc;
+
+    if (!a)
+        return REAL(close)(fd);
+    kind = fd_kind_of(fd);
+    if (kind != FD_FILE)
+        actor_charge(a, PROTO_CHARGE_SOCKET, 1);
+    rc = REAL(close)(fd);
+    if (rc == 0)
+        announce_closed(a, fd, kind);
+    return rc;
+}
+
+SHIM_EXPORT int dup2(int old, int fd)
+{
+    struct actor *a = actor_self();
+    enum fd_kind kind = a && old != fd ? fd_kind_of(fd) : FD_FILE;
+    int rc = REAL(dup2)(old, fd);
+
+    if (a && rc != -1 && old != fd)
+        announce_closed(a, fd, kind);
+    return rc;
+}
+
+SHIM_EXPORT int dup3(int old, int fd, int flags)
+{
+    struct actor *a = actor_self();
+    enum fd_kind kind = a ? fd_kind_of(fd) : FD_FILE;
+    int rc = REAL(dup3)(old, fd, flags);
+
+    if (a && rc != -1)
+        announce_closed(a, fd, kind);
+    return rc;
+}
+
+struct file_lock {
+    int fd;
+    int operation;
+    int error;
+};
+
+static bool try_file_lock(void *ctx)
+{
+    struct file_lock *lock = ctx;
+
+    lock->error = REAL(flock)(lock->fd, lock->operation | LOCK_NB) == 0 ? 0 : errno;
+    return lock->error != EWOULDBLOCK;
+}
+
+SHIM_EXPORT int flock(int fd, int operation)
+{
+    struct actor *a = actor_self();
+    struct file_lock lock = {.fd = fd, .operation = operation};
+
+    if (!a)
+        return REAL(flock)(fd, operation);
+    actor_charge(a, PROTO_CHARGE_SOCKET, 1);
+    if (!try_file_lock(&lock) && !(operation & LOCK_NB) &&
+        wait_outside_restarting(a, try_file_lock, &lock, simtime_never()) == WAIT_SIGNAL)
+        lock.error = EINTR;
+    if (lock.error) {
+        errno = lock.error;
+        return -1;
+    }
+    if (operation & LOCK_UN)
+        actor_acted_outside(a);
+    return 0;
+}
