@@ -11,6 +11,8 @@
  * fabric_link.c  a link direction as a FIFO server of frames, in bursts
  * fabric_qp.c    queues, credits, messages from post to completion
  * fabric_ip.c    the IP stack of a host as three servers
+ * fabric_life.c  queue pairs come, are connected, flushed and released
+ * fabric_ring.c  rings of sized queue pairs
  * fabric_foresee.c  completions that are certain ahead of time
  *
  * Sharing rule: the queue pairs and IP connections with a frame ready for a link direction take
@@ -32,15 +34,6 @@
 #include "sim/core/trace.h"
 #include "sim/fabric/fabric_state.h"
 #include "sim/fabric/model.h"
-
-static uint32_t round_up_pow2(uint32_t n)
-{
-    uint32_t p = 1;
-
-    while (p < n)
-        p *= 2;
-    return p;
-}
 
 static size_t align64(size_t n)
 {
@@ -84,20 +77,22 @@ static struct block_plan plan_block(const struct fabric_config *config)
     f->change_capacity = config->fault_capacity;
     /* Messages that have left stay in the send ring until they arrive, each with a claim on one of
      * the peer's receives: hence twice the capacity, and a bit for what needs no claim. */
-    f->send_mask = round_up_pow2(2 * config->wr_capacity + 16) - 1;
-    f->recv_mask = round_up_pow2(config->wr_capacity) - 1;
+    f->send_mask = fabric_round_up(2 * config->wr_capacity + 16) - 1;
+    f->recv_mask = fabric_round_up(config->wr_capacity) - 1;
 
     plan.event_capacity = f->link_count * LINK_EVENTS_MAX + f->qp_capacity * QP_EVENTS_MAX +
                           f->change_capacity + config->user_events + 1;
     plan.event_capacity += config->early_qps * (f->send_mask + 1);
+    if (config->early_qps) /* those of flushed sends are still there when the places are free */
+        plan.event_capacity += 2 * config->ring_entries;
 
     f->links_at = take(&at, f->link_count * sizeof(struct fabric_link));
     f->qps_at = take(&at, f->qp_capacity * sizeof(struct fabric_qp));
     f->hubs_at = take(&at, (size_t)f->qp_capacity * HUB_FRAMES * sizeof(simtime));
-    f->sends_at =
-        take(&at, (size_t)f->qp_capacity * (f->send_mask + 1) * sizeof(struct fabric_send));
-    f->recvs_at =
-        take(&at, (size_t)f->qp_capacity * (f->recv_mask + 1) * sizeof(struct fabric_recv));
+    f->sends_at = take(&at, ((size_t)f->qp_capacity * (f->send_mask + 1) + config->ring_entries) *
+                                sizeof(struct fabric_send));
+    f->recvs_at = take(&at, ((size_t)f->qp_capacity * (f->recv_mask + 1) + config->ring_entries) *
+                                sizeof(struct fabric_recv));
     f->ports_at = take(&at, f->port_count * sizeof(struct fabric_port));
     f->hosts_at = take(&at, f->host_count * sizeof(struct fabric_host));
     f->changes_at = take(&at, f->change_capacity * sizeof(struct fabric_change));
@@ -132,6 +127,7 @@ static void copy_params(struct fabric *f, const struct fabric_config *config)
     f->unmatched = config->unmatched;
     f->single_frames = config->single_frames;
     f->foresee = config->foresee;
+    f->free_qp = ID_NONE;
     f->fresh_head = f->fresh_tail = ID_NONE;
 }
 
@@ -203,6 +199,7 @@ struct fabric *fabric_init(void *mem, const struct fabric_config *config)
     *f = plan.head;
     copy_params(f, config);
     (void)engine_init(fabric_clock(f), config->evq, plan.event_capacity);
+    fabric_init_pools(f, config->ring_entries);
     init_hosts(f, config->cluster);
     for (uint32_t i = 0; i < f->link_count / 2; i++)
         init_cable(f, config, i);
@@ -212,60 +209,6 @@ struct fabric *fabric_init(void *mem, const struct fabric_config *config)
 struct engine *fabric_engine(struct fabric *fabric)
 {
     return fabric_clock(fabric);
-}
-
-qp_id fabric_create_qp(struct fabric *f, enum fabric_qp_kind kind, host_id host,
-                       const struct cluster_path *path)
-{
-    if (f->qp_count == f->qp_capacity)
-        return (qp_id){ID_NONE};
-
-    uint32_t ix = f->qp_count++;
-    struct fabric_qp *qp = &fabric_qps(f)[ix];
-    uint32_t at = host.ix; /* the machine that the next hop leaves from */
-
-    *qp = (struct fabric_qp){.kind = kind,
-                             .host = host.ix,
-                             .peer = ID_NONE,
-                             .hops = path->hops,
-                             .jitter_key = rng_hash_key(f->seed, ix)};
-    for (uint32_t hop = 0; hop < path->hops; hop++) {
-        uint32_t link = 2 * path->cables[hop].ix;
-
-        if (fabric_ports(f)[fabric_links(f)[link].port_from].host != at)
-            link++;
-        fabric_links(f)[link].flows++;
-        qp->link[hop] = link;
-        at = fabric_ports(f)[fabric_links(f)[link].port_to].host;
-    }
-    return (qp_id){ix};
-}
-
-void fabric_set_send_completion(struct fabric *f, qp_id qp, enum fabric_send_completion when)
-{
-    fabric_qps(f)[qp.ix].send_completion = when;
-}
-
-/* Does what `a` sends arrive where `b` listens? */
-static bool same_cables(const struct fabric_qp *a, const struct fabric_qp *b)
-{
-    if (a->hops != b->hops)
-        return false;
-    for (uint32_t hop = 0; hop < a->hops; hop++) {
-        if ((a->link[hop] ^ 1U) != b->link[a->hops - 1 - hop])
-            return false;
-    }
-    return true;
-}
-
-void fabric_connect_qp(struct fabric *f, qp_id a, qp_id b)
-{
-    struct fabric_qp *qa = &fabric_qps(f)[a.ix];
-    struct fabric_qp *qb = &fabric_qps(f)[b.ix];
-
-    qa->peer = b.ix;
-    qb->peer = a.ix;
-    qa->is_crossed = qb->is_crossed = !same_cables(qa, qb);
 }
 
 /* A change of rate is due: both directions take it now, or after what has been promised of them
@@ -320,6 +263,9 @@ static void dispatch(struct fabric *f, const struct evq_event *event,
         break;
     case EVENT_RATE:
         change_rate(f, event->arg, hooks);
+        break;
+    case EVENT_LOCAL:
+        fabric_local_left(f, event->arg, hooks);
         break;
     }
 }
@@ -429,28 +375,27 @@ enum fabric_wait fabric_qp_wait(const struct fabric *f, qp_id id)
     return qp->is_blocked ? FABRIC_WAIT_RECV : FABRIC_WAIT_LINK;
 }
 
-/* Kinds of traffic that there has been. */
-struct traffic {
-    bool rdma, ip, ethernet, hub;
-    bool ip_over_cable; /* in the frames of a Thunderbolt cable */
-};
-
-static struct traffic find_traffic(const struct fabric *f)
+/* Adds what this queue pair has sent to the kinds of traffic that there have been. */
+void fabric_add_traffic(const struct fabric *f, const struct fabric_qp *qp,
+                        struct fabric_traffic *found)
 {
-    struct traffic found = {0};
+    bool is_ethernet = qp->hops > 0 && fabric_links(f)[qp->link[0]].is_ethernet;
 
-    for (uint32_t i = 0; i < f->qp_count; i++) {
-        const struct fabric_qp *qp = &fabric_qps(f)[i];
-        bool is_ethernet = fabric_links(f)[qp->link[0]].is_ethernet;
+    if (qp->forwarded == 0 && qp->counters.sends == 0)
+        return;
+    found->rdma |= qp->kind != FABRIC_QP_IP;
+    found->ip |= qp->kind == FABRIC_QP_IP;
+    found->ip_over_cable |= qp->kind == FABRIC_QP_IP && !is_ethernet;
+    found->ethernet |= is_ethernet;
+    found->hub |= qp->hops > 1;
+}
 
-        if (qp->forwarded == 0 && qp->counters.sends == 0)
-            continue;
-        found.rdma |= qp->kind == FABRIC_QP_RDMA;
-        found.ip |= qp->kind == FABRIC_QP_IP;
-        found.ip_over_cable |= qp->kind == FABRIC_QP_IP && !is_ethernet;
-        found.ethernet |= is_ethernet;
-        found.hub |= qp->hops > 1;
-    }
+static struct fabric_traffic find_traffic(const struct fabric *f)
+{
+    struct fabric_traffic found = f->past;
+
+    for (uint32_t i = 0; i < f->qp_count; i++)
+        fabric_add_traffic(f, &fabric_qps(f)[i], &found);
     return found;
 }
 
@@ -460,7 +405,7 @@ static struct traffic find_traffic(const struct fabric *f)
  */
 bool fabric_param_had_effect(const struct fabric *f, enum param_id id)
 {
-    struct traffic been = find_traffic(f);
+    struct fabric_traffic been = find_traffic(f);
 
     switch (id) {
     case PARAM_RDMA_GOODPUT: /* IP over a Thunderbolt cable crosses the same link */

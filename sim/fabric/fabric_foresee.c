@@ -39,6 +39,8 @@ static bool is_undisturbed(const struct fabric *f, const struct fabric_qp *qp)
 {
     const struct fabric_link *link = &fabric_links(f)[qp->link[0]];
 
+    if (qp->hops == 0)
+        return true;
     return qp->kind != FABRIC_QP_IP && qp->hops == 1 && link->flows == 1 && link->changes == 0 &&
            (link->loss_ppb | link->corrupt_ppb) == 0;
 }
@@ -75,6 +77,8 @@ bool fabric_foresee_receive(struct fabric *f, uint32_t qp_ix, struct fabric_send
         .length = {message->length_bytes},
         .at = message->arrive,
     };
+    if (qp->kind == FABRIC_QP_DIRECT)
+        ret->wr_id = message->wr_id;
     if (qp->kind != FABRIC_QP_RDMA)
         return true;
 
@@ -122,7 +126,7 @@ static void foresee_link(struct fabric *f, struct fabric_link *link,
         message->arrive = fabric_rdma_arrival(f, qp_ix, sent.at);
         is_certain = fabric_foresee_receive(f, qp_ix, message, &received);
     }
-    if (qp->send_completion == FABRIC_SEND_WHEN_SENT)
+    if (!qp->completes_early)
         hooks->completed(hooks->ctx, &sent);
     if (is_certain)
         hooks->completed(hooks->ctx, &received);

@@ -182,6 +182,24 @@ void fabric_enlist(struct fabric *f, uint32_t flow)
         cut_burst_short(f, link_ix);
 }
 
+void fabric_unlist(struct fabric *f, uint32_t flow)
+{
+    struct fabric_qp *qp = fabric_flow_qp(f, flow);
+    uint32_t hop = flow % FABRIC_HOPS_MAX;
+    struct fabric_link *link = &fabric_links(f)[qp->link[hop]];
+    uint32_t before = ID_NONE;
+
+    for (uint32_t i = link->list_head; i != flow; i = *next_in_line(f, i))
+        before = i;
+    if (before == ID_NONE)
+        link->list_head = qp->next[hop];
+    else
+        *next_in_line(f, before) = qp->next[hop];
+    if (link->list_tail == flow)
+        link->list_tail = before;
+    qp->is_listed[hop] = false;
+}
+
 /* Draws the fate of each frame of a burst. */
 static void draw_faults(struct fabric *f, uint32_t link_ix, uint32_t frames,
                         const struct fabric_hooks *hooks)

@@ -37,6 +37,24 @@ static void set_timer(struct fabric *f, uint32_t qp_ix, simtime at)
     engine_push(fabric_clock(f), at, EVENT_QP_READY, qp_ix);
 }
 
+/* The head message waits for a receive that is on its way (is_posted), or for nobody knows what. */
+static void block(struct fabric *f, struct fabric_qp *qp, bool is_posted)
+{
+    if (qp->is_blocked)
+        return;
+    qp->is_blocked = true;
+    qp->blocked_since = engine_now(fabric_clock(f));
+    qp->counters.held += !is_posted;
+}
+
+void fabric_unblock(struct fabric *f, struct fabric_qp *qp)
+{
+    simspan waited = simtime_since(engine_now(fabric_clock(f)), qp->blocked_since);
+
+    qp->counters.credit_wait = simspan_add(qp->counters.credit_wait, waited);
+    qp->is_blocked = false;
+}
+
 /* Gets the head message its receive. False: not yet; somebody will try again. */
 static bool claim_receive(struct fabric *f, uint32_t qp_ix)
 {
@@ -50,20 +68,26 @@ static bool claim_receive(struct fabric *f, uint32_t qp_ix)
 
         if (visible.ps <= now.ps) {
             if (qp->is_blocked)
-                qp->counters.credit_wait =
-                    simspan_add(qp->counters.credit_wait, simtime_since(now, qp->blocked_since));
-            qp->is_blocked = false;
+                fabric_unblock(f, qp);
             qp->reserved++;
             return true;
         }
         set_timer(f, qp_ix, visible);
     }
-    if (!qp->is_blocked) {
-        qp->is_blocked = true;
-        qp->blocked_since = now;
-        qp->counters.held += !is_posted;
-    }
+    block(f, qp, is_posted);
     return false;
+}
+
+/* The same for a message that needs no receive but somebody to go to. */
+static bool claim_target(struct fabric *f, struct fabric_qp *qp)
+{
+    if (qp->peer == ID_NONE) {
+        block(f, qp, false);
+        return false;
+    }
+    if (qp->is_blocked)
+        fabric_unblock(f, qp);
+    return true;
 }
 
 /* Prepares the message at the head of the queue for the link. */
@@ -76,8 +100,12 @@ static bool claim_head(struct fabric *f, uint32_t qp_ix)
         set_timer(f, qp_ix, message->ready);
         return false;
     }
-    if (qp->kind == FABRIC_QP_RDMA && f->unmatched == FABRIC_HOLD && !claim_receive(f, qp_ix))
+    if (qp->kind == FABRIC_QP_RDMA && f->unmatched == FABRIC_HOLD) {
+        if (!claim_receive(f, qp_ix))
+            return false;
+    } else if (!claim_target(f, qp)) {
         return false;
+    }
     qp->has_claim = true;
     qp->frames_left[0] = message->frames;
     return true;
@@ -94,6 +122,11 @@ void fabric_try_send(struct fabric *f, uint32_t qp_ix)
         return;
     if (qp->hops > 1 && qp->hub_tail - qp->hub_head == HUB_FRAMES)
         return; /* the hub has no buffer left; it calls when a frame has gone on */
+    if (qp->hops == 0) {
+        qp->is_listed[0] = true;
+        engine_push(fabric_clock(f), engine_now(fabric_clock(f)), EVENT_LOCAL, qp_ix);
+        return;
+    }
     fabric_enlist(f, flow);
 }
 
@@ -136,6 +169,8 @@ static simtime arrival_time(struct fabric *f, uint32_t qp_ix, struct fabric_send
     const struct fabric_qp *qp = &fabric_qps(f)[qp_ix];
     simtime now = engine_now(fabric_clock(f));
 
+    if (qp->hops == 0)
+        return simtime_max(simtime_add(now, f->latency), qp->last_arrival);
     if (qp->kind != FABRIC_QP_IP)
         return fabric_rdma_arrival(f, qp_ix, now);
 
@@ -183,7 +218,7 @@ static bool finish_send(struct fabric *f, uint32_t qp_ix, struct fabric_completi
         .length = {message->length_bytes},
         .at = engine_now(fabric_clock(f)),
     };
-    return qp->send_completion == FABRIC_SEND_WHEN_SENT && !(message->flags & MESSAGE_SEND_TOLD);
+    return !qp->completes_early && !(message->flags & MESSAGE_SEND_TOLD);
 }
 
 static void first_hop_left(struct fabric *f, uint32_t qp_ix, uint32_t frames,
@@ -210,6 +245,21 @@ static void first_hop_left(struct fabric *f, uint32_t qp_ix, uint32_t frames,
     }
     fabric_try_send(f, qp_ix);
     fabric_link_resume(f, qp->link[0]);
+    if (is_sent)
+        hooks->completed(hooks->ctx, &sent);
+    if (is_certain)
+        hooks->completed(hooks->ctx, &received);
+}
+
+void fabric_local_left(struct fabric *f, uint32_t qp_ix, const struct fabric_hooks *hooks)
+{
+    struct fabric_qp *qp = &fabric_qps(f)[qp_ix];
+    struct fabric_completion sent, received;
+    bool is_sent = finish_send(f, qp_ix, &sent);
+    bool is_certain = launch(f, qp_ix, &received);
+
+    qp->is_listed[0] = false;
+    fabric_try_send(f, qp_ix);
     if (is_sent)
         hooks->completed(hooks->ctx, &sent);
     if (is_certain)
@@ -249,7 +299,7 @@ static bool meet_receive(struct fabric *f, uint32_t peer_ix, const struct fabric
     struct fabric_qp *peer = &fabric_qps(f)[peer_ix];
     const struct fabric_recv *recv = fabric_recv_slot(f, peer_ix, peer->recv_head);
 
-    if (message->lost == message->frames || peer->recv_head == peer->recv_tail)
+    if (peer->recv_head == peer->recv_tail)
         return false;
     if (f->unmatched == FABRIC_DROP &&
         recv->visible.ps > simtime_add(ret->at, f->credit_latency).ps)
@@ -257,13 +307,31 @@ static bool meet_receive(struct fabric *f, uint32_t peer_ix, const struct fabric
     peer->recv_head++;
     peer->recv_frames -= recv->frames;
     ret->wr_id = recv->wr_id;
-    if (message->lost || recv->frames != message->frames)
+    if (recv->frames != message->frames)
         ret->status = FABRIC_LENGTH_ERROR;
     return true;
 }
 
-/* A message arrives whose completion has been reported already. */
-static void settle_receive(struct fabric *f, const struct fabric_qp *qp)
+/* Hands a message to its target. False: it reaches nobody. */
+static bool deliver(struct fabric *f, const struct fabric_qp *qp, const struct fabric_send *message,
+                    struct fabric_completion *ret)
+{
+    if ((message->flags & MESSAGE_ORPHAN) || message->lost == message->frames)
+        return false;
+    *ret = (struct fabric_completion){
+        .qp = {qp->peer},
+        .is_recv = true,
+        .status = message->lost ? FABRIC_LENGTH_ERROR : FABRIC_OK,
+        .is_corrupt = message->corrupted > 0,
+        .wr_id = qp->kind == FABRIC_QP_DIRECT ? message->wr_id : 0,
+        .peer_wr_id = message->wr_id,
+        .length = {message->length_bytes},
+        .at = engine_now(fabric_clock(f)),
+    };
+    return qp->kind != FABRIC_QP_RDMA || meet_receive(f, qp->peer, message, ret);
+}
+
+void fabric_settle_receive(struct fabric *f, const struct fabric_qp *qp)
 {
     struct fabric_qp *peer = &fabric_qps(f)[qp->peer];
 
@@ -279,24 +347,18 @@ void fabric_arrive(struct fabric *f, uint32_t qp_ix, const struct fabric_hooks *
 {
     struct fabric_qp *qp = &fabric_qps(f)[qp_ix];
     const struct fabric_send message = *fabric_send_slot(f, qp_ix, qp->arrived);
-    struct fabric_completion completion = {
-        .qp = {qp->peer},
-        .is_recv = true,
-        .is_corrupt = message.corrupted > 0,
-        .peer_wr_id = message.wr_id,
-        .length = {message.length_bytes},
-        .at = engine_now(fabric_clock(f)),
-    };
+    struct fabric_completion completion;
 
     qp->arrived++;
     if (qp->arrived != qp->forwarded)
         engine_push(fabric_clock(f), fabric_send_slot(f, qp_ix, qp->arrived)->arrive, EVENT_ARRIVED,
                     qp_ix);
     if (message.flags & MESSAGE_RECV_TOLD) {
-        settle_receive(f, qp);
+        if (!(message.flags & MESSAGE_ORPHAN))
+            fabric_settle_receive(f, qp);
         return;
     }
-    if (qp->kind == FABRIC_QP_RDMA && !meet_receive(f, qp->peer, &message, &completion)) {
+    if (!deliver(f, qp, &message, &completion)) {
         if (hooks->lost)
             hooks->lost(hooks->ctx, (qp_id){qp_ix}, message.wr_id);
         return;
@@ -308,6 +370,12 @@ void fabric_arrive(struct fabric *f, uint32_t qp_ix, const struct fabric_hooks *
 void fabric_complete_queued(struct fabric *f, uint32_t qp_ix, const struct fabric_hooks *hooks)
 {
     struct fabric_qp *qp = &fabric_qps(f)[qp_ix];
+
+    if (qp->queued_stale > 0) {
+        qp->queued_stale--; /* of a send that has been flushed */
+        return;
+    }
+
     const struct fabric_send *message = fabric_send_slot(f, qp_ix, qp->queued++);
     struct fabric_completion completion = {
         .qp = {qp_ix},
@@ -338,8 +406,8 @@ enum fabric_post fabric_post_send(struct fabric *f, qp_id id, simtime when, uint
 
     if (frames == 0)
         return FABRIC_POST_TOO_LONG;
-    if (qp->tail - qp->arrived > f->send_mask ||
-        (qp->kind == FABRIC_QP_RDMA && qp->send_frames + frames > f->queue_frames)) {
+    if ((qp->kind != FABRIC_QP_IP && (uint64_t)qp->send_frames + frames > qp->frame_limit) ||
+        (qp->tail - qp->arrived > qp->send_mask && !fabric_grow_sends(f, qp))) {
         f->posts_refused = true;
         return FABRIC_POST_NO_FRAMES;
     }
@@ -355,7 +423,7 @@ enum fabric_post fabric_post_send(struct fabric *f, qp_id id, simtime when, uint
     if (qp->kind == FABRIC_QP_IP)
         message->ready = fabric_stack_pass(f, fabric_links(f)[qp->link[0]].port_from, 0, when,
                                            message->length_bytes);
-    if (qp->send_completion == FABRIC_SEND_WHEN_QUEUED)
+    if (qp->completes_early)
         engine_push(fabric_clock(f), when, EVENT_SEND_QUEUED, id.ix);
     fabric_try_send(f, id.ix);
     return FABRIC_POSTED;
@@ -369,8 +437,8 @@ enum fabric_post fabric_post_recv(struct fabric *f, qp_id id, simtime when, uint
 
     if (frames == 0)
         return FABRIC_POST_TOO_LONG;
-    if (qp->recv_tail - qp->recv_head > f->recv_mask ||
-        qp->recv_frames + frames > f->queue_frames) {
+    if ((uint64_t)qp->recv_frames + frames > qp->frame_limit ||
+        (qp->recv_tail - qp->recv_head > qp->recv_mask && !fabric_grow_recvs(f, qp))) {
         f->posts_refused = true;
         return FABRIC_POST_NO_FRAMES;
     }

@@ -19,6 +19,7 @@ enum fabric_event {
     EVENT_ARRIVED,       /* queue pair: the completion of its oldest message in flight is due */
     EVENT_SEND_QUEUED,   /* queue pair: early send completion */
     EVENT_RATE,          /* entry of the table of changes */
+    EVENT_LOCAL,         /* queue pair to the same host: its head message is through */
 };
 
 /* Frames in one burst at most. It bounds the events that a cut-short burst leaves behind: while one
@@ -82,45 +83,68 @@ struct fabric_recv {
 };
 
 /*
- * Cursors count messages since the start and wrap; the slot is cursor & mask. In a send ring
- * arrived <= forwarded <= head <= tail; slots are free again once arrived.
+ * Cursors count messages since the start and wrap; the place is first + (cursor & mask). In a send
+ * ring arrived <= forwarded <= head <= tail; places are free again once arrived.
  *
  * One flow is one hop of one queue pair: index qp * FABRIC_HOPS_MAX + hop. What every message
  * touches comes first, in two lines of cache.
  */
 struct fabric_qp {
-    enum fabric_qp_kind kind;
-    uint32_t host;
+    _Alignas(64) enum fabric_qp_kind kind;
     uint32_t peer;
-    uint32_t hops;
     uint32_t link[FABRIC_HOPS_MAX];
-    enum fabric_send_completion send_completion;
-    bool is_crossed; /* the peer listens on another cable */
+    uint32_t next[FABRIC_HOPS_MAX]; /* flow behind it in line */
+    uint8_t hops;                   /* zero: to the same host */
+    bool completes_early;           /* FABRIC_SEND_WHEN_QUEUED */
+    bool is_crossed;                /* the peer listens on another cable */
     bool has_timer;
     bool has_hub_timer;
     bool has_claim;                  /* the head message has its receive, or needs none */
-    bool is_blocked;                 /* the head message found no receive */
+    bool is_blocked;                 /* the head message found no receive, or no peer */
     bool is_listed[FABRIC_HOPS_MAX]; /* the flow waits for its link, or is on the wire */
-    uint32_t next[FABRIC_HOPS_MAX];  /* flow behind it in line */
+    bool is_sized;                   /* its rings are from the pools */
+    bool is_free;                    /* released; fabric.free_qp leads to it by next[0] */
     /* sending */
+    uint32_t send_first, send_mask;
     uint32_t tail;      /* posted */
     uint32_t head;      /* on hop 0 */
     uint32_t forwarded; /* on hop 1, or equal to head when there is one hop */
     uint32_t arrived;
-    uint32_t queued;                       /* early completions given */
     uint32_t frames_left[FABRIC_HOPS_MAX]; /* of the message at the head of each hop */
     uint32_t reserved;                     /* receives of the peer that messages have claimed */
     uint32_t send_frames;                  /* budget in use */
+    uint32_t frame_limit;                  /* budget of each queue */
     /* receiving */
+    uint32_t recv_first, recv_mask;
     uint32_t recv_tail;
     uint32_t recv_head;
     uint32_t recv_due; /* receives from recv_head on whose completion has been reported ahead */
     uint32_t recv_frames;
-    simtime blocked_since;
     simtime last_arrival; /* completions stay in order */
     uint64_t jitter_key;  /* of rng_hash_at */
+    simtime blocked_since;
     struct fabric_qp_counters counters;
     uint32_t hub_head, hub_tail; /* of the hub's buffer of this path: fabric_hub_slot */
+    uint32_t queued;             /* early completions given */
+    uint32_t queued_stale;       /* events of early completions that are to be ignored */
+    uint32_t named;              /* queue pairs whose peer this is */
+};
+
+/* Places of rings of sized queue pairs: a power of two each, kept by size when given back. A free
+ * ring holds the next of its size in its first word. */
+#define POOL_CLASSES 32U
+
+struct fabric_pool {
+    uint64_t at; /* of the array, as struct fabric's */
+    uint32_t entry_bytes;
+    uint32_t next, end; /* never used yet */
+    uint32_t free[POOL_CLASSES];
+};
+
+/* Kinds of traffic that there has been. */
+struct fabric_traffic {
+    bool rdma, ip, ethernet, hub;
+    bool ip_over_cable; /* in the frames of a Thunderbolt cable */
 };
 
 /* Interface of a host: what its IP stack has promised already. */
@@ -147,6 +171,8 @@ struct fabric {
     uint32_t link_count, qp_count, qp_capacity, port_count, host_count;
     uint32_t change_count, change_capacity;
     uint32_t send_mask, recv_mask;
+    uint32_t free_qp;                /* released queue pairs; ID_NONE */
+    uint32_t created;                /* queue pairs, over all */
     uint32_t fresh_head, fresh_tail; /* links that began a burst since the last report */
     uint64_t seed;
     /* parameters, as numbers */
@@ -161,6 +187,8 @@ struct fabric {
     bool foresee;
     bool posts_refused;
     bool has_staged;
+    struct fabric_traffic past; /* of released queue pairs */
+    struct fabric_pool send_pool, recv_pool;
 };
 
 /* A part of the block. Reading through a const fabric and writing through the result is for the
@@ -218,16 +246,18 @@ static inline struct fabric_send *fabric_send_slot(const struct fabric *f, uint3
                                                    uint32_t cursor)
 {
     struct fabric_send *all = fabric_part(f, f->sends_at);
+    const struct fabric_qp *q = &fabric_qps(f)[qp];
 
-    return &all[(size_t)qp * (f->send_mask + 1) + (cursor & f->send_mask)];
+    return &all[q->send_first + (cursor & q->send_mask)];
 }
 
 static inline struct fabric_recv *fabric_recv_slot(const struct fabric *f, uint32_t qp,
                                                    uint32_t cursor)
 {
     struct fabric_recv *all = fabric_part(f, f->recvs_at);
+    const struct fabric_qp *q = &fabric_qps(f)[qp];
 
-    return &all[(size_t)qp * (f->recv_mask + 1) + (cursor & f->recv_mask)];
+    return &all[q->recv_first + (cursor & q->recv_mask)];
 }
 
 /* fabric_link.c */
@@ -237,6 +267,8 @@ simspan fabric_burst_span(const struct fabric *f, const struct fabric_link *link
 void fabric_set_link_rate(struct fabric *f, uint32_t link, bitrate line);
 /* Puts a ready flow in line; starts or cuts short the link's burst. */
 void fabric_enlist(struct fabric *f, uint32_t flow);
+/* Takes a flow out of line that waits there. */
+void fabric_unlist(struct fabric *f, uint32_t flow);
 /* Starts the next flow in line when nothing is on the wire. */
 void fabric_link_resume(struct fabric *f, uint32_t link);
 void fabric_link_done(struct fabric *f, uint32_t link, simtime at,
@@ -250,10 +282,31 @@ void fabric_try_forward(struct fabric *f, uint32_t qp);
 /* `frames` frames of the head message of `flow` have left its link now. */
 void fabric_frames_left(struct fabric *f, uint32_t flow, uint32_t frames,
                         const struct fabric_hooks *hooks);
+/* The head message of a queue pair to the same host is through. */
+void fabric_local_left(struct fabric *f, uint32_t qp, const struct fabric_hooks *hooks);
+/* Books the arrival of a message whose completion at the receiver has been reported. */
+void fabric_settle_receive(struct fabric *f, const struct fabric_qp *qp);
+/* The head of the send queue goes on, or is gone. */
+void fabric_unblock(struct fabric *f, struct fabric_qp *qp);
 /* When a message of RDMA frames arrives that has left its last link at `left`. */
 simtime fabric_rdma_arrival(const struct fabric *f, uint32_t qp, simtime left);
 void fabric_arrive(struct fabric *f, uint32_t qp, const struct fabric_hooks *hooks);
 void fabric_complete_queued(struct fabric *f, uint32_t qp, const struct fabric_hooks *hooks);
+
+/* fabric_ring.c */
+/* The least power of two that is at least n. */
+uint32_t fabric_round_up(uint32_t n);
+void fabric_init_pools(struct fabric *f, uint32_t entries);
+/* Gives a sized queue pair its rings; false: the pools are used up, and it has none. */
+bool fabric_take_rings(struct fabric *f, struct fabric_qp *qp, const struct fabric_qp_size *size);
+void fabric_give_rings(struct fabric *f, struct fabric_qp *qp);
+/* Make room for one more; false: there is none. */
+bool fabric_grow_sends(struct fabric *f, struct fabric_qp *qp);
+bool fabric_grow_recvs(struct fabric *f, struct fabric_qp *qp);
+
+/* fabric.c */
+void fabric_add_traffic(const struct fabric *f, const struct fabric_qp *qp,
+                        struct fabric_traffic *found);
 
 /* fabric_foresee.c */
 /* Reports what the bursts that began since the last call make certain. */
