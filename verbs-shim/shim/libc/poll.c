@@ -127,11 +127,11 @@ SHIM_EXPORT int ppoll(struct pollfd *fds, nfds_t count, const struct timespec *s
 }
 
 /* What programs compiled with _FORTIFY_SOURCE call. The C library reports an overflow. */
+// NOLINTBEGIN(bugprone-reserved-identifier,readability-identifier-naming): the C library's names
 int __poll_chk(struct pollfd *fds, nfds_t count, int ms, size_t room);
 int __ppoll_chk(struct pollfd *fds, nfds_t count, const struct timespec *span, const sigset_t *mask,
                 size_t room);
 
-// NOLINTBEGIN(bugprone-reserved-identifier,readability-identifier-naming): the C library's names
 SHIM_EXPORT int __poll_chk(struct pollfd *fds, nfds_t count, int ms, size_t room)
 {
     return actor_self() && count <= room / sizeof(*fds) ? poll(fds, count, ms)
@@ -224,6 +224,7 @@ static int select_until(struct actor *a, struct look *look, simtime deadline)
     result = look_until(a, look, deadline);
     if (!is_few)
         shim_free(look->select.asked);
+    look->select.asked = NULL;
     return result;
 }
 

@@ -127,6 +127,33 @@ struct rusage;
     X(__poll_chk, int, (struct pollfd *, nfds_t, int, size_t))                                     \
     X(__ppoll_chk, int,                                                                            \
       (struct pollfd *, nfds_t, const struct timespec *, const sigset_t *, size_t))                \
+    /* path.c */                                                                                   \
+    X(open, int, (const char *, int, ...))                                                         \
+    X(openat, int, (int, const char *, int, ...))                                                  \
+    X(__open_2, int, (const char *, int))                                                          \
+    X(__openat_2, int, (int, const char *, int))                                                   \
+    X(fopen, FILE *, (const char *, const char *))                                                 \
+    X(stat, int, (const char *, struct stat *))                                                    \
+    X(lstat, int, (const char *, struct stat *))                                                   \
+    X(fstatat, int, (int, const char *, struct stat *, int))                                       \
+    X(stat64, int, (const char *, struct stat64 *))                                                \
+    X(lstat64, int, (const char *, struct stat64 *))                                               \
+    X(fstatat64, int, (int, const char *, struct stat64 *, int))                                   \
+    X(statx, int, (int, const char *, int, unsigned, struct statx *))                              \
+    X(__xstat, int, (int, const char *, struct stat *))                                            \
+    X(__lxstat, int, (int, const char *, struct stat *))                                           \
+    X(__fxstatat, int, (int, int, const char *, struct stat *, int))                               \
+    X(access, int, (const char *, int))                                                            \
+    X(faccessat, int, (int, const char *, int, int))                                               \
+    X(readlink, ssize_t, (const char *, char *, size_t))                                           \
+    X(readlinkat, ssize_t, (int, const char *, char *, size_t))                                    \
+    X(__readlink_chk, ssize_t, (const char *, char *, size_t, size_t))                             \
+    X(realpath, char *, (const char *, char *))                                                    \
+    X(__realpath_chk, char *, (const char *, char *, size_t))                                      \
+    X(opendir, DIR *, (const char *))                                                              \
+    X(scandir, int,                                                                                \
+      (const char *, struct dirent ***, int (*)(const struct dirent *),                            \
+       int (*)(const struct dirent **, const struct dirent **)))                                   \
     /* alarm.c */                                                                                  \
     X(alarm, unsigned, (unsigned))                                                                 \
     X(setitimer, int, (int, const struct itimerval *, struct itimerval *))                         \
@@ -147,6 +174,7 @@ struct rusage;
     X(dlopen, void *, (const char *, int))
 
 struct real_calls {
+// NOLINTNEXTLINE(bugprone-macro-parentheses): a declaration, where parentheses mean otherwise
 #define X(name, result, params) result(*name) params;
     REAL_LIST(X)
 #undef X

@@ -342,12 +342,13 @@ SHIM_EXPORT ssize_t send(int fd, const void *buf, size_t n, int flags)
 }
 
 /* What programs compiled with _FORTIFY_SOURCE call. The C library reports an overflow. */
+// NOLINTBEGIN(bugprone-reserved-identifier,readability-identifier-naming): the C library's names
+// NOLINTBEGIN(readability-function-size): and its parameters
 ssize_t __read_chk(int fd, void *buf, size_t n, size_t room);
 ssize_t __recv_chk(int fd, void *buf, size_t n, size_t room, int flags);
 ssize_t __recvfrom_chk(int fd, void *buf, size_t n, size_t room, int flags, struct sockaddr *from,
                        socklen_t *size);
 
-// NOLINTBEGIN(bugprone-reserved-identifier,readability-identifier-naming): the C library's names
 SHIM_EXPORT ssize_t __read_chk(int fd, void *buf, size_t n, size_t room)
 {
     return actor_self() && n <= room ? read(fd, buf, n) : REAL(__read_chk)(fd, buf, n, room);
@@ -365,6 +366,7 @@ SHIM_EXPORT ssize_t __recvfrom_chk(int fd, void *buf, size_t n, size_t room, int
     return actor_self() && n <= room ? recvfrom(fd, buf, n, flags, from, size)
                                      : REAL(__recvfrom_chk)(fd, buf, n, room, flags, from, size);
 }
+// NOLINTEND(readability-function-size)
 // NOLINTEND(bugprone-reserved-identifier,readability-identifier-naming)
 
 /* The C library's own would read and write unseen. */

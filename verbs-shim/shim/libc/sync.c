@@ -22,7 +22,7 @@
 #include <stdatomic.h>
 #include <stddef.h>
 
-#define WAITERS_MAX (2U * PROTO_CLIENT_ACTORS)
+#define WAITERS_MAX ((size_t)2 * PROTO_CLIENT_ACTORS)
 
 struct sync_waiter {
     _Atomic uintptr_t key; /* 0: free */
