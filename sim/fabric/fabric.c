@@ -441,6 +441,16 @@ bool fabric_param_had_effect(const struct fabric *f, enum param_id id)
     case PARAM_IP_IDLE_WAKEUP:
     case PARAM_IP_SEGMENT:
     case PARAM_IP_WINDOW:
+    case PARAM_CPU_POLL_EMPTY:
+    case PARAM_CPU_POST_MORE:
+    case PARAM_CPU_CLOCK:
+    case PARAM_CPU_REG_MR:
+    case PARAM_CPU_REG_PAGE:
+    case PARAM_CPU_OBJECT:
+    case PARAM_CPU_VERB:
+    case PARAM_CPU_SOCKET:
+    case PARAM_CPU_SYNC:
+    case PARAM_SIDE_LATENCY:
     case PARAM_COUNT:
         return false;
     }

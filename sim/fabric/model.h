@@ -85,6 +85,12 @@ struct macos_model {
     bool bridge_default;    /* bridge0 takes all Thunderbolt ports after installation */
     uint32_t qp_limit;      /* queue pairs a device */
     uint32_t mr_limit;
+    uint32_t qp_shown; /* what a device says of itself, which is not what it grants; 0: unknown */
+    uint32_t cq_shown;
+    uint32_t pd_shown;
+    uint32_t wr_limit;  /* work requests a queue, in frames; 0: unknown */
+    uint32_t cqe_limit; /* entries of a completion queue; 0: unknown */
+    bytecount page;     /* zero: unknown */
     struct provenance provenance;
 };
 

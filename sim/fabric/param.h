@@ -25,10 +25,11 @@ enum param_label {
 };
 
 /*
+ * What a simulation rests on.
  * X(identifier, name, unit, what it is). The order is the order of every printed list.
  * Rates of links are payload (goodput) for an 80 Gb/s direction; other line rates scale.
  */
-#define PARAM_LIST(X)                                                                          \
+#define PARAM_SIM_LIST(X)                                                                      \
     X(RDMA_GOODPUT, "rdma.goodput", PARAM_UNIT_RATE,                                           \
       "payload a TB5 direction of 80 Gb/s carries; other line rates scale with it")            \
     X(RDMA_LATENCY, "rdma.latency", PARAM_UNIT_SPAN,                                           \
@@ -71,6 +72,29 @@ enum param_label {
     X(ETHERNET_10G_GOODPUT, "ethernet.10g_goodput", PARAM_UNIT_RATE,                           \
       "TCP payload of a 10 Gb/s Ethernet port")
 
+/*
+ * What an emulated program's calls cost beside rdma.post_send, rdma.post_recv and rdma.poll. Only
+ * `tbmesh run` has a use for them.
+ */
+#define PARAM_RUN_LIST(X)                                                                         \
+    X(CPU_POLL_EMPTY, "cpu.poll_empty", PARAM_UNIT_SPAN, "CPU time of a poll that finds nothing") \
+    X(CPU_POST_MORE, "cpu.post_more", PARAM_UNIT_SPAN,                                            \
+      "CPU time of each further work request in one post")                                        \
+    X(CPU_CLOCK, "cpu.clock", PARAM_UNIT_SPAN, "CPU time of reading a clock or counter")          \
+    X(CPU_REG_MR, "cpu.reg_mr", PARAM_UNIT_SPAN, "CPU time of registering memory, pages apart")   \
+    X(CPU_REG_PAGE, "cpu.reg_page", PARAM_UNIT_SPAN, "CPU time of registering one page")          \
+    X(CPU_OBJECT, "cpu.object", PARAM_UNIT_SPAN,                                                  \
+      "CPU time of making, changing or destroying a verbs object")                                \
+    X(CPU_VERB, "cpu.verb", PARAM_UNIT_SPAN, "CPU time of any other verbs call")                  \
+    X(CPU_SOCKET, "cpu.socket", PARAM_UNIT_SPAN, "CPU time of a call on a socket or file")        \
+    X(CPU_SYNC, "cpu.sync", PARAM_UNIT_SPAN, "CPU time of a lock, a wake-up or a new thread")     \
+    X(SIDE_LATENCY, "side.latency", PARAM_UNIT_SPAN,                                              \
+      "one way over a program's own sockets, as its side channel")
+
+#define PARAM_LIST(X) \
+    PARAM_SIM_LIST(X) \
+    PARAM_RUN_LIST(X)
+
 enum param_id {
 #define PARAM_ENUM(id, name, unit, what) PARAM_##id,
     PARAM_LIST(PARAM_ENUM)
@@ -91,6 +115,12 @@ struct param_value {
 struct param_set {
     struct param_value v[PARAM_COUNT];
 };
+
+/* True for what only an emulated program's calls cost. */
+static inline bool param_is_of_run(enum param_id id)
+{
+    return id >= PARAM_CPU_POLL_EMPTY;
+}
 
 const char *param_name(enum param_id id);
 const char *param_what(enum param_id id);

@@ -16,6 +16,7 @@
 #define OUT   "docs/output.md"
 #define CHECK "docs/check.md"
 #define VALID "docs/validation.md"
+#define RUN   "docs/emulation.md, Charges"
 
 /* clang-format off */
 const struct explain_entry explain_table[] = {
@@ -84,6 +85,36 @@ const struct explain_entry explain_table[] = {
     {"ethernet.10g_goodput", EXPLAIN_PARAMETER, NULL,
      "wire time = bytes / (ethernet.10g_goodput * line rate / 10 Gb/s)", LINK, {NULL}},
 
+    {"cpu.poll_empty", EXPLAIN_PARAMETER, NULL,
+     "a thread is busy for cpu.poll_empty with each poll that returns nothing", RUN,
+     {"rdma.poll"}},
+    {"cpu.post_more", EXPLAIN_PARAMETER, NULL,
+     "posting n work requests at once = rdma.post_send + (n - 1) * cpu.post_more", RUN,
+     {"rdma.post_send", "rdma.post_recv"}},
+    {"cpu.clock", EXPLAIN_PARAMETER, NULL,
+     "a thread is busy for cpu.clock with each reading of a clock", RUN,
+     {NULL}},
+    {"cpu.reg_mr", EXPLAIN_PARAMETER, NULL,
+     "registering memory = cpu.reg_mr + pages * cpu.reg_page", RUN,
+     {"cpu.reg_page"}},
+    {"cpu.reg_page", EXPLAIN_PARAMETER, NULL,
+     "registering memory = cpu.reg_mr + pages * cpu.reg_page", RUN,
+     {"cpu.reg_mr"}},
+    {"cpu.object", EXPLAIN_PARAMETER, NULL,
+     "a thread is busy for cpu.object with each change of a verbs object", RUN,
+     {NULL}},
+    {"cpu.verb", EXPLAIN_PARAMETER, NULL,
+     "a thread is busy for cpu.verb with each other verbs call", RUN,
+     {NULL}},
+    {"cpu.socket", EXPLAIN_PARAMETER, NULL,
+     "a thread is busy for cpu.socket with each call on a socket", RUN,
+     {"side.latency"}},
+    {"cpu.sync", EXPLAIN_PARAMETER, NULL,
+     "a thread is busy for cpu.sync with each lock, wake-up or new thread", RUN,
+     {NULL}},
+    {"side.latency", EXPLAIN_PARAMETER, NULL,
+     "bytes on a socket can be read at = they were sent at + side.latency", RUN,
+     {"cpu.socket"}},
     {"latency", EXPLAIN_RESULT,
      "Time from the common start of a repetition until the last thread of the last rank has finished. "
      "A ping-pong gives half the round trip unless round_trip is set.",

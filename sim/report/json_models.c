@@ -153,6 +153,12 @@ static void add_macos(struct models_writer *w, const struct catalog *catalog)
         json_add_bool(builder, "bridge_default", macos->bridge_default);
         json_add_int(builder, "qp_limit", macos->qp_limit);
         json_add_int(builder, "mr_limit", macos->mr_limit);
+        json_add_int(builder, "qp_shown", macos->qp_shown);
+        json_add_int(builder, "cq_shown", macos->cq_shown);
+        json_add_int(builder, "pd_shown", macos->pd_shown);
+        json_add_int(builder, "wr_limit", macos->wr_limit);
+        json_add_int(builder, "cqe_limit", macos->cqe_limit);
+        json_add_int(builder, "page_bytes", (int64_t)macos->page.bytes);
         add_provenance(builder, &macos->provenance);
         json_builder_end_object(builder);
     }

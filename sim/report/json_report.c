@@ -84,7 +84,8 @@ JsonBuilder *json_report_begin(const struct report_head *head)
         json_add_text(builder, "seed", NULL);
     json_begin_array(builder, "parameters");
     for (uint32_t i = 0; head->params && i < PARAM_COUNT; i++)
-        add_parameter(builder, head, (enum param_id)i);
+        if (head->is_of_run || !param_is_of_run((enum param_id)i))
+            add_parameter(builder, head, (enum param_id)i);
     json_builder_end_array(builder);
     json_begin_array(builder, "warnings");
     for (size_t i = 0; i < head->warning_count; i++)

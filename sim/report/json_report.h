@@ -21,6 +21,7 @@ struct report_head {
     uint64_t seed;                  /* with a scenario */
     const struct param_set *params; /* NULL: the command uses none */
     const bool *had_effect;         /* [PARAM_COUNT]; NULL: none had */
+    bool is_of_run;                 /* shows also the parameters of emulated calls */
     const char *const *warnings;    /* "file:line:col: message" or a sentence */
     size_t warning_count;
 };

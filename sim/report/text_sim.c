@@ -155,10 +155,12 @@ static void print_idle_parameters(const struct sim_report *report, struct text *
 {
     struct text names;
     size_t count = 0;
+    int all = 0;
 
     text_init(&names, ret->arena);
     for (uint32_t i = 0; i < PARAM_COUNT; i++) {
-        if (report->result->had_effect[i])
+        all += !param_is_of_run((enum param_id)i);
+        if (report->result->had_effect[i] || param_is_of_run((enum param_id)i))
             continue;
         text_add_item(&names, ", ", param_name((enum param_id)i));
         count++;
@@ -167,7 +169,7 @@ static void print_idle_parameters(const struct sim_report *report, struct text *
         return;
     text_add(ret, "\n");
     text_add_count(ret, count, "parameter");
-    text_add(ret, " of %d took no part in this result:\n", PARAM_COUNT);
+    text_add(ret, " of %d took no part in this result:\n", all);
     table_print_wrapped(names.bytes, 2, TEXT_WIDTH, ret);
 }
 

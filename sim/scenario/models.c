@@ -464,6 +464,12 @@ enum macos_key {
     MACOS_BRIDGE_DEFAULT,
     MACOS_QP_LIMIT,
     MACOS_MR_LIMIT,
+    MACOS_QP_SHOWN,
+    MACOS_CQ_SHOWN,
+    MACOS_PD_SHOWN,
+    MACOS_WR_LIMIT,
+    MACOS_CQE_LIMIT,
+    MACOS_PAGE,
     MACOS_SOURCE,
     MACOS_KEY_COUNT = MACOS_SOURCE + 3,
 };
@@ -475,6 +481,12 @@ static const struct schema_key macos_keys[MACOS_KEY_COUNT] = {
     {.key = "bridge_default", .type = SCHEMA_BOOL, .is_required = true},
     {.key = "qp_limit", .type = SCHEMA_COUNT, .is_required = true, .min = 0, .max = 65536},
     {.key = "mr_limit", .type = SCHEMA_COUNT, .is_required = true, .min = 0, .max = 1000000},
+    {.key = "qp_shown", .type = SCHEMA_COUNT, .max = 65536},
+    {.key = "cq_shown", .type = SCHEMA_COUNT, .max = 65536},
+    {.key = "pd_shown", .type = SCHEMA_COUNT, .max = 65536},
+    {.key = "wr_limit", .type = SCHEMA_COUNT, .max = 65536},
+    {.key = "cqe_limit", .type = SCHEMA_COUNT, .max = 65536},
+    {.key = "page", .type = SCHEMA_SIZE, .max = INT64_C(1) << 30},
     PROVENANCE_KEYS,
 };
 
@@ -492,6 +504,12 @@ static void read_macos(struct model_reader *reader, const struct yaml_value *nod
         .bridge_default = v[MACOS_BRIDGE_DEFAULT].number != 0,
         .qp_limit = (uint32_t)v[MACOS_QP_LIMIT].number,
         .mr_limit = (uint32_t)v[MACOS_MR_LIMIT].number,
+        .qp_shown = (uint32_t)v[MACOS_QP_SHOWN].number,
+        .cq_shown = (uint32_t)v[MACOS_CQ_SHOWN].number,
+        .pd_shown = (uint32_t)v[MACOS_PD_SHOWN].number,
+        .wr_limit = (uint32_t)v[MACOS_WR_LIMIT].number,
+        .cqe_limit = (uint32_t)v[MACOS_CQE_LIMIT].number,
+        .page = {(uint64_t)v[MACOS_PAGE].number},
     };
 
     if (node->kind != YAML_MAP)

@@ -30,6 +30,10 @@ static struct bounds bounds_of(enum param_id id)
         return (struct bounds){256, INT64_C(1) << 20};
     if (id == PARAM_IP_FRAME_HEADER)
         return (struct bounds){0, 2048};
+    /* A program that polls, looks at a clock or asks a socket until something changes must get
+     * somewhere by it. */
+    if (id == PARAM_CPU_POLL_EMPTY || id == PARAM_CPU_CLOCK || id == PARAM_CPU_SOCKET)
+        return (struct bounds){PS_PER_NS, SPAN_MAX};
     switch (param_unit_of(id)) {
     case PARAM_UNIT_SPAN:
         return (struct bounds){0, SPAN_MAX};
