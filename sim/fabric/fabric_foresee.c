@@ -92,6 +92,22 @@ bool fabric_foresee_receive(struct fabric *f, uint32_t qp_ix, struct fabric_send
     return true;
 }
 
+/* When the message on the link has left, if nothing comes between. The rest behind this burst is
+ * of RDMA frames. */
+static simtime end_of_message(const struct fabric *f, const struct fabric_link *link,
+                              const struct fabric_send *message, uint32_t left)
+{
+    uint32_t rest = left - link->burst_frames;
+    uint32_t last = message->length_bytes - (uint32_t)(message->frames - 1) * f->frame_bytes;
+    simspan span;
+
+    if (rest == 0)
+        return link->burst_end;
+    span = simspan_add(simspan_mul(link->frame_rdma, rest - 1),
+                       bitrate_send_span(link->goodput, (bytecount){last}));
+    return simtime_add(link->burst_end, span);
+}
+
 /* What is certain of the message on this link. */
 static void foresee_link(struct fabric *f, struct fabric_link *link,
                          const struct fabric_hooks *hooks)
@@ -114,7 +130,7 @@ static void foresee_link(struct fabric *f, struct fabric_link *link,
         .qp = {qp_ix},
         .wr_id = message->wr_id,
         .length = {message->length_bytes},
-        .at = simtime_add(link->burst_start, fabric_burst_span(f, link, flow, left)),
+        .at = end_of_message(f, link, message, left),
     };
     struct fabric_completion received;
     bool is_certain = false;

@@ -62,7 +62,8 @@ static uint32_t frames_payload(const struct fabric *f, uint32_t flow, uint32_t l
     return end - start;
 }
 
-simspan fabric_burst_span(const struct fabric *f, const struct fabric_link *link, uint32_t flow,
+/* Wire time of the next `frames` frames. */
+static simspan burst_span(const struct fabric *f, const struct fabric_link *link, uint32_t flow,
                           uint32_t frames)
 {
     const struct fabric_qp *qp = fabric_flow_qp(f, flow);
@@ -122,7 +123,7 @@ static void link_start(struct fabric *f, uint32_t link_ix)
     link->serving = flow;
     link->burst_frames = frames;
     link->burst_start = engine_now(fabric_clock(f));
-    link->burst_end = simtime_add(link->burst_start, fabric_burst_span(f, link, flow, frames));
+    link->burst_end = simtime_add(link->burst_start, burst_span(f, link, flow, frames));
     engine_push(fabric_clock(f), link->burst_end, EVENT_LINK_DONE, link_ix);
     if (f->foresee && !link->is_fresh && link->promised == ID_NONE)
         add_fresh(f, link_ix);

@@ -150,19 +150,6 @@ void fabric_try_forward(struct fabric *f, uint32_t qp_ix)
     fabric_enlist(f, flow);
 }
 
-/* The message is the one at cursor `forwarded`; completions stay in order. */
-simtime fabric_rdma_arrival(const struct fabric *f, uint32_t qp_ix, simtime left)
-{
-    const struct fabric_qp *qp = &fabric_qps(f)[qp_ix];
-    const struct fabric_link *link = &fabric_links(f)[qp->link[qp->hops - 1]];
-    simtime there = simtime_add(simtime_add(left, link->propagation), f->latency);
-
-    if (f->jitter.ps > 0)
-        there = simtime_add(there, rng_exponential_from_bits(
-                                       rng_hash_at(qp->jitter_key, qp->forwarded), f->jitter));
-    return simtime_max(there, qp->last_arrival);
-}
-
 /* When a message that has just left its last link completes at the receiver. */
 static simtime arrival_time(struct fabric *f, uint32_t qp_ix, struct fabric_send *message)
 {
@@ -202,7 +189,7 @@ static bool launch(struct fabric *f, uint32_t qp_ix, struct fabric_completion *r
 }
 
 /* Books the head message as sent. True: *ret is to be reported. */
-static bool finish_send(struct fabric *f, uint32_t qp_ix, struct fabric_completion *ret)
+static inline bool finish_send(struct fabric *f, uint32_t qp_ix, struct fabric_completion *ret)
 {
     struct fabric_qp *qp = &fabric_qps(f)[qp_ix];
     const struct fabric_send *message = fabric_send_slot(f, qp_ix, qp->head);
@@ -407,7 +394,7 @@ enum fabric_post fabric_post_send(struct fabric *f, qp_id id, simtime when, uint
     if (frames == 0)
         return FABRIC_POST_TOO_LONG;
     if ((qp->kind != FABRIC_QP_IP && (uint64_t)qp->send_frames + frames > qp->frame_limit) ||
-        (qp->tail - qp->arrived > qp->send_mask && !fabric_grow_sends(f, qp))) {
+        (qp->tail - qp->arrived > qp->send_mask && !fabric_grow_ring(f, qp, false))) {
         f->posts_refused = true;
         return FABRIC_POST_NO_FRAMES;
     }
@@ -438,7 +425,7 @@ enum fabric_post fabric_post_recv(struct fabric *f, qp_id id, simtime when, uint
     if (frames == 0)
         return FABRIC_POST_TOO_LONG;
     if ((uint64_t)qp->recv_frames + frames > qp->frame_limit ||
-        (qp->recv_tail - qp->recv_head > qp->recv_mask && !fabric_grow_recvs(f, qp))) {
+        (qp->recv_tail - qp->recv_head > qp->recv_mask && !fabric_grow_ring(f, qp, true))) {
         f->posts_refused = true;
         return FABRIC_POST_NO_FRAMES;
     }

@@ -135,34 +135,25 @@ struct ring {
     uint32_t head, tail;
 };
 
-static bool grow(struct fabric *f, const struct ring *ring)
+bool fabric_grow_ring(struct fabric *f, struct fabric_qp *qp, bool is_recv)
 {
-    uint32_t size = *ring->mask + 1;
-    uint32_t first = size > UINT32_MAX / 4 ? ID_NONE : take(f, ring->pool, 2 * size);
+    const struct ring ring = is_recv ? (struct ring){&f->recv_pool, &qp->recv_first, &qp->recv_mask,
+                                                     qp->recv_head, qp->recv_tail}
+                                     : (struct ring){&f->send_pool, &qp->send_first, &qp->send_mask,
+                                                     qp->arrived, qp->tail};
+    uint32_t size = *ring.mask + 1;
+    uint32_t first;
 
+    if (!qp->is_sized || size > UINT32_MAX / 4)
+        return false;
+    first = take(f, ring.pool, 2 * size);
     if (first == ID_NONE)
         return false;
-    for (uint32_t cursor = ring->head; cursor != ring->tail; cursor++)
-        memcpy(place(f, ring->pool, first + (cursor & (2 * size - 1))),
-               place(f, ring->pool, *ring->first + (cursor & *ring->mask)),
-               ring->pool->entry_bytes);
-    give(f, ring->pool, *ring->first, class_of(size));
-    *ring->first = first;
-    *ring->mask = 2 * size - 1;
+    for (uint32_t cursor = ring.head; cursor != ring.tail; cursor++)
+        memcpy(place(f, ring.pool, first + (cursor & (2 * size - 1))),
+               place(f, ring.pool, *ring.first + (cursor & *ring.mask)), ring.pool->entry_bytes);
+    give(f, ring.pool, *ring.first, class_of(size));
+    *ring.first = first;
+    *ring.mask = 2 * size - 1;
     return true;
-}
-
-bool fabric_grow_sends(struct fabric *f, struct fabric_qp *qp)
-{
-    struct ring ring = {&f->send_pool, &qp->send_first, &qp->send_mask, qp->arrived, qp->tail};
-
-    return qp->is_sized && grow(f, &ring);
-}
-
-bool fabric_grow_recvs(struct fabric *f, struct fabric_qp *qp)
-{
-    struct ring ring = {&f->recv_pool, &qp->recv_first, &qp->recv_mask, qp->recv_head,
-                        qp->recv_tail};
-
-    return qp->is_sized && grow(f, &ring);
 }

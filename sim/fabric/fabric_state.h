@@ -8,6 +8,7 @@
 #include <stdint.h>
 
 #include "sim/base/ids.h"
+#include "sim/base/rng.h"
 #include "sim/base/units.h"
 #include "sim/core/engine.h"
 #include "sim/fabric/fabric.h"
@@ -40,23 +41,23 @@ struct fabric_link {
     uint32_t port_from, port_to; /* indexes of the IP servers of both ends */
     uint32_t cable;
     bool is_ethernet;
-    bool to_forwarder; /* the far end is a hub or switch: frames leave one at a time */
-    bool is_broken;    /* the last frame of the burst is lost already */
-    bool is_fresh;     /* in the list of fabric.fresh_head */
-    uint32_t next_fresh;
-    uint32_t flows;    /* hops of queue pairs that lead over it */
-    uint32_t changes;  /* of the rate, pending */
-    uint32_t promised; /* flow whose end of service has been reported ahead; ID_NONE */
-    simtime promised_end;
+    bool to_forwarder;  /* the far end is a hub or switch: frames leave one at a time */
+    bool is_broken;     /* the last frame of the burst is lost already */
+    bool is_fresh;      /* in the list of fabric.fresh_head */
     uint32_t list_head; /* flows that wait for the link, in order */
     uint32_t list_tail;
-    uint32_t serving; /* flow on the wire; ID_NONE: idle */
+    uint32_t serving;  /* flow on the wire; ID_NONE: idle */
+    uint32_t promised; /* flow whose end of service has been reported ahead; ID_NONE */
     uint32_t burst_frames;
     simtime burst_start;
     simtime burst_end;
     uint32_t loss_ppb;
     uint32_t corrupt_ppb;
     struct fabric_link_counters counters;
+    simtime promised_end;
+    uint32_t next_fresh;
+    uint32_t flows;   /* hops of queue pairs that lead over it */
+    uint32_t changes; /* of the rate, pending */
 };
 
 /* What is known of a message. */
@@ -260,10 +261,21 @@ static inline struct fabric_recv *fabric_recv_slot(const struct fabric *f, uint3
     return &all[q->recv_first + (cursor & q->recv_mask)];
 }
 
+/* When the message of RDMA frames at cursor `forwarded` arrives if it has left its last link at
+ * `left`; completions stay in order. Here for the sake of speed. */
+static inline simtime fabric_rdma_arrival(const struct fabric *f, uint32_t qp_ix, simtime left)
+{
+    const struct fabric_qp *qp = &fabric_qps(f)[qp_ix];
+    const struct fabric_link *link = &fabric_links(f)[qp->link[qp->hops - 1]];
+    simtime there = simtime_add(simtime_add(left, link->propagation), f->latency);
+
+    if (f->jitter.ps > 0)
+        there = simtime_add(there, rng_exponential_from_bits(
+                                       rng_hash_at(qp->jitter_key, qp->forwarded), f->jitter));
+    return simtime_max(there, qp->last_arrival);
+}
+
 /* fabric_link.c */
-/* Wire time of the next `frames` frames of the message at the head of the flow. */
-simspan fabric_burst_span(const struct fabric *f, const struct fabric_link *link, uint32_t flow,
-                          uint32_t frames);
 void fabric_set_link_rate(struct fabric *f, uint32_t link, bitrate line);
 /* Puts a ready flow in line; starts or cuts short the link's burst. */
 void fabric_enlist(struct fabric *f, uint32_t flow);
@@ -288,8 +300,6 @@ void fabric_local_left(struct fabric *f, uint32_t qp, const struct fabric_hooks 
 void fabric_settle_receive(struct fabric *f, const struct fabric_qp *qp);
 /* The head of the send queue goes on, or is gone. */
 void fabric_unblock(struct fabric *f, struct fabric_qp *qp);
-/* When a message of RDMA frames arrives that has left its last link at `left`. */
-simtime fabric_rdma_arrival(const struct fabric *f, uint32_t qp, simtime left);
 void fabric_arrive(struct fabric *f, uint32_t qp, const struct fabric_hooks *hooks);
 void fabric_complete_queued(struct fabric *f, uint32_t qp, const struct fabric_hooks *hooks);
 
@@ -300,9 +310,8 @@ void fabric_init_pools(struct fabric *f, uint32_t entries);
 /* Gives a sized queue pair its rings; false: the pools are used up, and it has none. */
 bool fabric_take_rings(struct fabric *f, struct fabric_qp *qp, const struct fabric_qp_size *size);
 void fabric_give_rings(struct fabric *f, struct fabric_qp *qp);
-/* Make room for one more; false: there is none. */
-bool fabric_grow_sends(struct fabric *f, struct fabric_qp *qp);
-bool fabric_grow_recvs(struct fabric *f, struct fabric_qp *qp);
+/* Makes room for more sends or receives; false: there is none. */
+bool fabric_grow_ring(struct fabric *f, struct fabric_qp *qp, bool is_recv);
 
 /* fabric.c */
 void fabric_add_traffic(const struct fabric *f, const struct fabric_qp *qp,

@@ -16,17 +16,9 @@ static struct bench *foreseeing_bench(uint32_t hosts)
     return b;
 }
 
-/* Reports what the posts so far make certain, and moves no time. */
-static void report(struct bench *b)
-{
-    struct fabric_hooks hooks = bench_hooks(b);
-
-    fabric_run_until(b->fabric, engine_now(fabric_engine(b->fabric)), &hooks, NULL);
-}
-
 static void post_both(struct bench *b, struct bench_pair p, uint64_t wr_id, uint64_t bytes)
 {
-    simtime now = engine_now(fabric_engine(b->fabric));
+    simtime now = bench_now(b);
 
     cr_assert_eq(fabric_post_recv(b->fabric, p.b, now, wr_id, (bytecount){bytes}), FABRIC_POSTED);
     cr_assert_eq(fabric_post_send(b->fabric, p.a, now, wr_id, (bytecount){bytes}), FABRIC_POSTED);
@@ -82,7 +74,7 @@ Test(fabric_foresee, a_queue_pair_alone_on_its_link_promises_both_ends_at_the_st
         struct bench_pair p = bench_connect(b, cable);
         cr_assert(fabric_qp_foresees(b->fabric, p.a));
         post_both(b, p, 7, sizes[i]);
-        report(b);
+        bench_report(b);
         cr_assert_eq(bench_nth(b, p.a, false, 0).at.ps, wire, "size %zu", sizes[i]);
         cr_assert_eq(bench_nth(b, p.b, true, 0).at.ps, wire + LATENCY_PS, "size %zu", sizes[i]);
         cr_assert_eq(bench_nth(b, p.b, true, 0).peer_wr_id, 7);
@@ -117,14 +109,13 @@ Test(fabric_foresee, a_newcomer_waits_for_the_promised_message)
     for (int single = 0; single < 2; single++) {
         struct bench *b = foreseeing_bench(2);
         cable_id cable = bench_cluster_add_cable(&b->c, 0, 1);
-        struct fabric_hooks hooks = bench_hooks(b);
 
         b->config.single_frames = single;
         bench_start(b);
         struct bench_pair p = bench_connect(b, cable);
         post_both(b, p, 0, 400 * 4096);
         post_both(b, p, 1, 10 * 4096);
-        fabric_run_until(b->fabric, at_ps(FRAME_PS * 5 / 2), &hooks, NULL);
+        bench_run_until(b, FRAME_PS * 5 / 2);
 
         struct bench_pair q = bench_connect(b, cable);
 
@@ -145,13 +136,12 @@ Test(fabric_foresee, a_surprising_change_comes_after_the_promised_message)
     struct bench *b = foreseeing_bench(2);
     cable_id cable = bench_cluster_add_cable(&b->c, 0, 1);
     bitrate up = {UINT64_C(80000000000)}, cut = {0};
-    struct fabric_hooks hooks = bench_hooks(b);
 
     bench_start(b);
     struct bench_pair p = bench_connect(b, cable);
     post_both(b, p, 0, 100 * 4096);
     post_both(b, p, 1, 4096);
-    fabric_run_until(b->fabric, at_ps(FRAME_PS), &hooks, NULL);
+    bench_run_until(b, FRAME_PS);
     fabric_set_frame_faults(b->fabric, cable, 1000000000, 0);
     fabric_schedule_rate(b->fabric, at_ps(50 * FRAME_PS), cable, cut, cut);
     cr_assert_not(fabric_qp_foresees(b->fabric, p.a));
@@ -226,7 +216,7 @@ Test(fabric_foresee, dropped_messages_are_not_foreseen)
     struct bench_pair p = bench_connect(b, cable);
     cr_assert_not(fabric_qp_foresees(b->fabric, p.a));
     fabric_post_send(b->fabric, p.a, at_ps(0), 1, (bytecount){4096});
-    report(b);
+    bench_report(b);
     cr_assert_eq(bench_nth(b, p.a, false, 0).at.ps, FRAME_PS);
     cr_assert_eq(b->count, 1);
     fabric_post_recv(b->fabric, p.b, at_ps(FRAME_PS), 10, (bytecount){4096});
@@ -245,7 +235,7 @@ Test(fabric_foresee, an_early_completion_comes_with_the_post)
     struct bench_pair p = bench_connect(b, cable);
     fabric_set_send_completion(b->fabric, p.a, FABRIC_SEND_WHEN_QUEUED);
     post_both(b, p, 3, 65536);
-    report(b);
+    bench_report(b);
     cr_assert_eq(b->count, 2);
     cr_assert_eq(bench_nth(b, p.a, false, 0).at.ps, 0);
     cr_assert_eq(bench_nth(b, p.b, true, 0).at.ps, 16 * FRAME_PS + LATENCY_PS);

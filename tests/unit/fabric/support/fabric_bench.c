@@ -63,10 +63,21 @@ void bench_free(struct bench *b)
     free(b);
 }
 
+static void on_flushed(void *ctx, qp_id qp, uint64_t wr_id, bool is_recv)
+{
+    struct bench *b = ctx;
+
+    (void)qp;
+    b->flushed[is_recv][b->flushed_count[is_recv]++ % LOST_MAX] = wr_id;
+}
+
 struct fabric_hooks bench_hooks(struct bench *b)
 {
-    return (struct fabric_hooks){
-        .ctx = b, .completed = on_completed, .lost = on_lost, .user_event = on_user};
+    return (struct fabric_hooks){.ctx = b,
+                                 .completed = on_completed,
+                                 .lost = on_lost,
+                                 .flushed = on_flushed,
+                                 .user_event = on_user};
 }
 
 void bench_run(struct bench *b)
@@ -90,6 +101,35 @@ struct bench_pair bench_connect_kind(struct bench *b, enum fabric_qp_kind kind, 
 struct bench_pair bench_connect(struct bench *b, cable_id cable)
 {
     return bench_connect_kind(b, FABRIC_QP_RDMA, cable);
+}
+
+struct bench_pair bench_connect_sized(struct bench *b, enum fabric_qp_kind kind, cable_id cable,
+                                      const struct fabric_qp_size *size)
+{
+    struct cluster_path path = {.cables = {cable}, .hops = 1};
+    const struct cluster_cable *c = &b->c.cables[cable.ix];
+    struct bench_pair p = {fabric_create_qp_sized(b->fabric, kind, c->a.host, &path, size),
+                           fabric_create_qp_sized(b->fabric, kind, c->b.host, &path, size)};
+
+    fabric_connect_qp(b->fabric, p.a, p.b);
+    return p;
+}
+
+simtime bench_now(const struct bench *b)
+{
+    return engine_now(fabric_engine(b->fabric));
+}
+
+void bench_run_until(struct bench *b, int64_t ps)
+{
+    struct fabric_hooks hooks = bench_hooks(b);
+
+    fabric_run_until(b->fabric, at_ps(ps), &hooks, NULL);
+}
+
+void bench_report(struct bench *b)
+{
+    bench_run_until(b, bench_now(b).ps);
 }
 
 struct fabric_completion bench_nth(const struct bench *b, qp_id qp, bool is_recv, size_t k)

@@ -28,6 +28,8 @@ struct bench {
     size_t count;
     uint64_t lost[LOST_MAX]; /* wr_id of sends that reached nobody */
     size_t lost_count;
+    uint64_t flushed[2][LOST_MAX]; /* wr_id of flushed sends, receives */
+    size_t flushed_count[2];
 };
 
 /* A queue pair and its peer. */
@@ -44,6 +46,14 @@ struct fabric_hooks bench_hooks(struct bench *b);
 void bench_run(struct bench *b);
 struct bench_pair bench_connect_kind(struct bench *b, enum fabric_qp_kind kind, cable_id cable);
 struct bench_pair bench_connect(struct bench *b, cable_id cable);
+/* Both ends of a cable, with rings from the pool. */
+struct bench_pair bench_connect_sized(struct bench *b, enum fabric_qp_kind kind, cable_id cable,
+                                      const struct fabric_qp_size *size);
+/* Runs what is due now, and moves no time. */
+void bench_report(struct bench *b);
+/* Runs until then. */
+void bench_run_until(struct bench *b, int64_t ps);
+simtime bench_now(const struct bench *b);
 
 static inline simtime at_ps(int64_t ps)
 {
