@@ -216,7 +216,7 @@ struct engine *fabric_engine(struct fabric *fabric)
 static void change_rate(struct fabric *f, uint32_t change_ix, const struct fabric_hooks *hooks)
 {
     const struct fabric_change *change = &fabric_changes(f)[change_ix];
-    struct fabric_link *links = &fabric_links(f)[2 * change->cable];
+    struct fabric_link *links = &fabric_links(f)[2 * (size_t)change->cable];
     simtime later = engine_now(fabric_clock(f));
 
     for (uint32_t reverse = 0; reverse < 2; reverse++) {

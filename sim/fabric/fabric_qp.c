@@ -213,7 +213,8 @@ static void first_hop_left(struct fabric *f, uint32_t qp_ix, uint32_t frames,
 {
     struct fabric_qp *qp = &fabric_qps(f)[qp_ix];
     struct fabric_link *link = &fabric_links(f)[qp->link[0]];
-    struct fabric_completion sent, received;
+    struct fabric_completion sent;
+    struct fabric_completion received;
     bool is_sent = false;
     bool is_certain = false;
 
@@ -241,7 +242,8 @@ static void first_hop_left(struct fabric *f, uint32_t qp_ix, uint32_t frames,
 void fabric_local_left(struct fabric *f, uint32_t qp_ix, const struct fabric_hooks *hooks)
 {
     struct fabric_qp *qp = &fabric_qps(f)[qp_ix];
-    struct fabric_completion sent, received;
+    struct fabric_completion sent;
+    struct fabric_completion received;
     bool is_sent = finish_send(f, qp_ix, &sent);
     bool is_certain = launch(f, qp_ix, &received);
 

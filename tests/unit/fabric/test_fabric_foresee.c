@@ -99,7 +99,7 @@ Test(fabric_foresee, messages_in_line_are_promised_one_after_the_other)
         cr_assert_eq(said(b, p.b, true, (size_t)i).ps, i * 200 * FRAME_PS);
         cr_assert_eq(bench_nth(b, p.b, true, (size_t)i).at.ps,
                      (i + 1) * 200 * FRAME_PS + LATENCY_PS);
-        cr_assert_eq(bench_nth(b, p.b, true, (size_t)i).peer_wr_id, i);
+        cr_assert_eq(bench_nth(b, p.b, true, (size_t)i).peer_wr_id, (uint64_t)i);
     }
     bench_free(b);
 }
