@@ -1,0 +1,11 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Loaded while the program runs. */
+#include <stdint.h>
+#include <x86intrin.h>
+
+__attribute__((visibility("default"))) uint64_t module_read(void);
+
+uint64_t module_read(void)
+{
+    return __rdtsc();
+}
