@@ -15,6 +15,7 @@
 #define client_is_joined    tbmesh_client_is_joined
 #define client_take_events  tbmesh_client_take_events
 #define actor_self          tbmesh_actor_self
+#define tsc_hook            tbmesh_tsc_hook
 #define actor_now           tbmesh_actor_now
 #define actor_charge        tbmesh_actor_charge
 #define actor_sleep_until   tbmesh_actor_sleep_until
