@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Events: of completion queues through channels, and of devices. */
+#ifndef VERBS_SHIM_SHIM_VERBS_CHANNEL_H
+#define VERBS_SHIM_SHIM_VERBS_CHANNEL_H
+
+#include <infiniband/verbs.h>
+
+#include "sim/base/units.h"
+#include "verbs-shim/shim/verbs/objects.h"
+
+/* A descriptor that programs may poll; -1 and errno. */
+int channel_make_fd(void);
+void channel_close_fd(int fd);
+/* The queue has a completion that is visible at `now`: its event goes to the channel if it is
+ * armed. */
+void channel_fire(struct cq *cq, simtime now);
+/* The queue is about to go: its event is not given any more. */
+void channel_forget_cq(struct cq *cq);
+/* An event of a device; dropped when the program never reads them. */
+void channel_async(struct context *context, const struct ibv_async_event *event);
+
+#endif

@@ -1,0 +1,51 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The table through which the inline functions of the header reach us. */
+#include <errno.h>
+#include <stddef.h>
+
+#include <infiniband/verbs.h>
+
+#include "verbs-shim/proto/proto.h"
+#include "verbs-shim/shim/actor.h"
+#include "verbs-shim/shim/verbs/channel.h"
+#include "verbs-shim/shim/verbs/live.h"
+#include "verbs-shim/shim/verbs/objects.h"
+#include "verbs-shim/shim/verbs/poll.h"
+#include "verbs-shim/shim/verbs/port.h"
+#include "verbs-shim/shim/verbs/post.h"
+
+static int req_notify_cq(struct ibv_cq *ibv, int solicited_only)
+{
+    struct cq *cq = (struct cq *)(void *)ibv;
+    struct actor *a = library_enter(PROTO_CHARGE_VERB);
+
+    if (a == NULL)
+        return ENOSYS;
+    if (!object_is(ibv, LIVE_CQ))
+        return EINVAL;
+    cq->is_armed = true;
+    cq->is_armed_solicited = solicited_only != 0;
+    cq->armed_at = actor_now(a);
+    return 0;
+}
+
+static int no_srq_recv(struct ibv_srq *srq, struct ibv_recv_wr *wr, struct ibv_recv_wr **bad_wr)
+{
+    (void)srq;
+    (void)wr;
+    (void)bad_wr;
+    return EOPNOTSUPP;
+}
+
+void context_set_ops(struct context *context)
+{
+    struct ibv_context_ops *ops = &context->verbs.context.ops;
+
+    ops->poll_cq = poll_cq;
+    ops->post_send = post_send;
+    ops->post_recv = post_recv;
+    ops->req_notify_cq = req_notify_cq;
+    ops->post_srq_recv = no_srq_recv;
+    context->verbs.query_port = port_query;
+    context->verbs.query_device_ex = port_query_device_ex;
+}

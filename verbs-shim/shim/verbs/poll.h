@@ -1,0 +1,19 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Taking completions out, and their bytes. */
+#ifndef VERBS_SHIM_SHIM_VERBS_POLL_H
+#define VERBS_SHIM_SHIM_VERBS_POLL_H
+
+#include <infiniband/verbs.h>
+
+#include "verbs-shim/shim/actor.h"
+#include "verbs-shim/shim/verbs/objects.h"
+
+int poll_cq(struct ibv_cq *ibv, int num_entries, struct ibv_wc *wc);
+
+/* Books what the scheduler has told meanwhile. */
+void poll_take_events(void);
+/* Moves the bytes of all completions that have arrived by now into the program's memory, as a real
+ * device would have: before something goes that the move would need. */
+void poll_deliver_arrived(struct actor *a);
+
+#endif

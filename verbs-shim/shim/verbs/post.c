@@ -1,0 +1,228 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * DOC: Posting
+ *
+ * A send's bytes are gathered into a slot of our arena at the post, and a receive's scatter list
+ * stays in our own memory: the scheduler moves descriptors only. Fields of a work request that its
+ * opcode does not use are never read; JACCL leaves them as they were on the stack.
+ *
+ * A list is posted one by one, each at its own time, and stops at the first that fails.
+ */
+#include "verbs-shim/shim/verbs/post.h"
+
+#include <errno.h>
+#include <stdint.h>
+#include <string.h>
+
+#include "verbs-shim/shim/actor.h"
+#include "verbs-shim/shim/verbs/cq.h"
+#include "verbs-shim/shim/verbs/memory.h"
+#include "verbs-shim/shim/verbs/objects.h"
+#include "verbs-shim/shim/verbs/poll.h"
+#include "verbs-shim/shim/verbs/queue.h"
+
+/* Bytes of a list; false: an element is not ours to use. */
+static bool measure(const struct pd *pd, const struct ibv_sge *sges, int count, unsigned int access,
+                    uint64_t *ret)
+{
+    *ret = 0;
+    for (int i = 0; i < count; i++) {
+        if (sges[i].length > 0 && memory_at(pd, &sges[i], access) == NULL)
+            return false;
+        *ret += sges[i].length;
+    }
+    return true;
+}
+
+static uint32_t frames_of(uint64_t length)
+{
+    const struct library *library = library_now();
+    uint64_t frames;
+
+    if (!library->profile->has_frames)
+        return 0;
+    frames = u64_div_ceil(length, library->agreed->frame_bytes);
+    return frames == 0 ? 1 : (uint32_t)frames;
+}
+
+/* A queue pair in ERR completes what is posted at once, with a flush error. */
+static void flush(struct actor *a, struct qp *qp, uint32_t wqe)
+{
+    bool is_recv = queue_wqe_is_recv(wqe);
+    const struct proto_event event = {
+        .t = actor_now(a).ps,
+        .kind = PROTO_EVENT_COMPLETION,
+        .qp = qp->number,
+        .wqe = wqe,
+        .status = IBV_WC_WR_FLUSH_ERR,
+        .opcode = is_recv ? IBV_WC_RECV : IBV_WC_SEND,
+        .slot = PROTO_NO_SLOT,
+    };
+
+    cq_insert(is_recv ? qp->recv_cq : qp->send_cq, &event);
+}
+
+/* The bytes of the list in a slot of the arena; false: it is full. */
+static bool gather(const struct pd *pd, const struct ibv_sge *sges, int count, uint64_t length,
+                   uint64_t *ret_slot)
+{
+    unsigned char *to;
+
+    *ret_slot = PROTO_NO_SLOT;
+    if (length == 0)
+        return true;
+    to = arena_take(length, ret_slot);
+    if (to == NULL) {
+        poll_take_events(); /* brings back slots */
+        to = arena_take(length, ret_slot);
+    }
+    if (to == NULL)
+        return false;
+    for (int i = 0; i < count; i++) {
+        if (sges[i].length > 0)
+            memcpy(to, memory_at(pd, &sges[i], 0), sges[i].length);
+        to += sges[i].length;
+    }
+    return true;
+}
+
+/* errno of a send that cannot be; 0: *length is filled. */
+static int refuse_send(const struct qp *qp, const struct ibv_send_wr *wr, uint64_t *length)
+{
+    const struct library *library = library_now();
+    enum ibv_qp_state state = qp->ibv.qp_base.state;
+
+    if (state != IBV_QPS_RTS && state != IBV_QPS_ERR)
+        return EINVAL;
+    if ((unsigned int)wr->opcode >= 32 || !(library->profile->opcodes >> wr->opcode & 1) ||
+        wr->num_sge < 0 || (uint32_t)wr->num_sge > qp->cap.max_send_sge ||
+        (wr->num_sge > 0 && wr->sg_list == NULL) || wr->send_flags & IBV_SEND_INLINE)
+        return EINVAL;
+    if (!measure(qp->pd, wr->sg_list, wr->num_sge, 0, length) ||
+        *length > library->agreed->max_message)
+        return EINVAL;
+    return 0;
+}
+
+static int send_one(struct actor *a, struct qp *qp, const struct ibv_send_wr *wr)
+{
+    struct proto_command command = {.kind = PROTO_COMMAND_SEND};
+    struct work *work;
+    uint64_t length;
+    int error = refuse_send(qp, wr, &length);
+
+    if (error)
+        return error;
+    work = queue_take(&qp->send, false, frames_of(length));
+    if (work == NULL)
+        return ENOMEM;
+    work->wr_id = wr->wr_id;
+    command.wqe = queue_wqe(queue_place_of(&qp->send, work), false, qp->epoch);
+    if (qp->ibv.qp_base.state == IBV_QPS_ERR) {
+        flush(a, qp, command.wqe);
+        return 0;
+    }
+    if (!gather(qp->pd, wr->sg_list, wr->num_sge, length, &command.slot)) {
+        queue_untake(&qp->send, work);
+        return ENOMEM;
+    }
+    command.qp = qp->number;
+    command.wr_id = wr->wr_id;
+    command.length = length;
+    command.opcode = (uint32_t)wr->opcode;
+    if (qp->signals_all || wr->send_flags & IBV_SEND_SIGNALED)
+        command.flags |= PROTO_SIGNALED;
+    if (wr->send_flags & IBV_SEND_SOLICITED)
+        command.flags |= PROTO_SOLICITED;
+    if (wr->opcode == IBV_WR_SEND_WITH_IMM) {
+        command.flags |= PROTO_HAS_IMM;
+        command.imm = wr->imm_data;
+    }
+    actor_trace(a, PROTO_CHARGE_POST_SEND, wr->wr_id, length);
+    actor_post(a, &command);
+    return 0;
+}
+
+static int recv_one(struct actor *a, struct qp *qp, const struct ibv_recv_wr *wr)
+{
+    struct proto_command command = {.kind = PROTO_COMMAND_RECV, .slot = PROTO_NO_SLOT};
+    enum ibv_qp_state state = qp->ibv.qp_base.state;
+    struct work *work;
+    uint64_t length;
+
+    if (state == IBV_QPS_RESET || (state != IBV_QPS_RTS && state != IBV_QPS_ERR &&
+                                   !rule_holds(library_now()->agreed, RULE_RECV_BEFORE_RTS)))
+        return EINVAL;
+    if (wr->num_sge < 0 || (uint32_t)wr->num_sge > qp->cap.max_recv_sge ||
+        (wr->num_sge > 0 && wr->sg_list == NULL) ||
+        !measure(qp->pd, wr->sg_list, wr->num_sge, IBV_ACCESS_LOCAL_WRITE, &length) ||
+        length > library_now()->agreed->max_message)
+        return EINVAL;
+    work = queue_take(&qp->recv, true, frames_of(length));
+    if (work == NULL)
+        return ENOMEM;
+    work->wr_id = wr->wr_id;
+    work->sge_count = (uint32_t)wr->num_sge;
+    if (wr->num_sge == 1)
+        work->one = wr->sg_list[0];
+    else if (wr->num_sge > 1)
+        memcpy(work->sges, wr->sg_list, (size_t)wr->num_sge * sizeof wr->sg_list[0]);
+    command.wqe = queue_wqe(queue_place_of(&qp->recv, work), true, qp->epoch);
+    if (state == IBV_QPS_ERR) {
+        flush(a, qp, command.wqe);
+        return 0;
+    }
+    command.qp = qp->number;
+    command.wr_id = wr->wr_id;
+    command.length = length;
+    actor_trace(a, PROTO_CHARGE_POST_RECV, wr->wr_id, length);
+    actor_post(a, &command);
+    return 0;
+}
+
+int post_send(struct ibv_qp *ibv, struct ibv_send_wr *wr, struct ibv_send_wr **bad_wr)
+{
+    struct actor *a = library_enter(PROTO_CHARGE_POST_SEND);
+    int error;
+
+    if (a == NULL)
+        return ENOSYS;
+    if (wr == NULL)
+        return EINVAL;
+    for (;;) {
+        /* Another thread may have destroyed it while this one was parked. */
+        error = object_is(ibv, LIVE_QP) ? send_one(a, (struct qp *)(void *)ibv, wr) : EINVAL;
+        if (error)
+            break;
+        wr = wr->next;
+        if (wr == NULL)
+            return 0;
+        actor_charge(a, PROTO_CHARGE_POST_MORE, 1);
+    }
+    if (bad_wr != NULL && rule_holds(library_now()->agreed, RULE_BAD_WR_IS_FILLED))
+        *bad_wr = wr;
+    return error;
+}
+
+int post_recv(struct ibv_qp *ibv, struct ibv_recv_wr *wr, struct ibv_recv_wr **bad_wr)
+{
+    struct actor *a;
+    int error;
+
+    if (wr == NULL)
+        return EINVAL;
+    for (;;) {
+        a = library_enter(PROTO_CHARGE_POST_RECV);
+        if (a == NULL)
+            return ENOSYS;
+        error = object_is(ibv, LIVE_QP) ? recv_one(a, (struct qp *)(void *)ibv, wr) : EINVAL;
+        if (error)
+            break;
+        wr = wr->next;
+        if (wr == NULL)
+            return 0;
+    }
+    if (bad_wr != NULL && rule_holds(library_now()->agreed, RULE_BAD_WR_IS_FILLED))
+        *bad_wr = wr;
+    return error;
+}
