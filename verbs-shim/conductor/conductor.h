@@ -9,6 +9,7 @@
 
 #include "sim/base/err.h"
 #include "sim/base/units.h"
+#include "sim/fabric/param.h"
 #include "sim/scenario/scenario.h"
 #include "verbs-shim/proto/proto.h"
 
@@ -24,6 +25,8 @@ struct conductor_options {
     bool is_parallel;
     bool keeps_aslr;
     bool is_quiet;            /* no output of ranks */
+    bool prints_to_stderr;    /* what ranks print on stdout as well: stdout is for the result */
+    uint32_t patience_s;      /* of wall time, for what does not move; 0: the default */
     int32_t spin;             /* -1: where actors fit the cores */
     int32_t fold_after;       /* -1: default, 0: never */
     simspan lease_cap;        /* zero: none */
@@ -47,13 +50,15 @@ struct run_finding {
     char *id;    /* "deadlock", "rank-killed", "no-device", ... */
     char *where; /* "rank 2 (studio3)" */
     char *text;
+    bool is_warning; /* does not decide the verdict */
 };
 
 struct run_rank {
     uint32_t rank;
     const char *host; /* borrowed from the scenario */
     bool is_signal;
-    int exit; /* exit code, or the signal's number */
+    bool is_stopped; /* by us, when the run was over */
+    int exit;        /* exit code, or the signal's number */
     bool opened_device;
     struct proto_stats stats; /* summed over the rank's processes */
     uint64_t *bytes_to;       /* rank_count entries */
@@ -69,11 +74,13 @@ struct run_outcome {
     struct run_finding *findings;
     size_t finding_count;
     bool is_reproducible;
+    bool had_effect[PARAM_COUNT];
 };
 
 /*
  * Returns: true and *ret, to be freed by run_outcome_done, also when the programs failed;
- *          false and *reterr when nothing could be started (exit 2) or by our own fault (exit 4).
+ *          false and *reterr when nothing could be started (exit 2), or with ERR_MEMORY when it
+ *          was the fault of this computer or of ours (exit 4).
  */
 bool conductor_run(const struct scenario *scenario, const struct conductor_options *options,
                    struct run_outcome *ret, struct err *reterr);

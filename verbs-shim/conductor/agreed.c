@@ -1,0 +1,272 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * DOC: A rank's devices
+ *
+ * One device rdma_enN for each Thunderbolt 5 port of a Mac that can do RDMA, has it enabled and
+ * runs a macOS that has it; otherwise none, as on hardware. A port's GIDs follow its interface:
+ * GID 0 is the link-local address made of its MAC address, GID 1 the IPv4 address, if one is on
+ * the port itself, and the last a second link-local one. GUIDs of one Mac differ in the first byte
+ * (Apple TN3205, MLX's documentation). MAC addresses and GUIDs are a hash of the Mac's number in
+ * the scenario, so that nothing of this computer gets into a result.
+ *
+ * IPv4 addresses are those that `tbmesh check` and `export` name: a /30 a cable.
+ *
+ * Limits: with the profile `apple` those of the Mac's macOS. With `verbs` they are what the
+ * emulator itself can hold.
+ */
+#include "verbs-shim/conductor/agreed.h"
+
+#include <stdbool.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "sim/base/arena.h"
+#include "sim/base/rng.h"
+#include "sim/base/units.h"
+#include "sim/fabric/cluster.h"
+#include "sim/fabric/model.h"
+#include "sim/fabric/param.h"
+#include "sim/plan/check_address.h"
+
+/* 2026-01-01T00:00:00Z: programs print dates, and they had better not be those of the run. */
+#define EPOCH_NS INT64_C(1767225600000000000)
+
+#define GUID_FIRST    0x80U /* mac-studio-m3-ultra shows 80 to 85: MLX's documentation */
+#define MAC_FIRST     0x36U /* Thunderbolt interfaces have locally administered addresses */
+#define MAC_STREAM    101U
+#define SECOND_STREAM 102U
+
+#define FOLD_AFTER       16U   /* between 8 and 16: measured with JACCL and ping-pong */
+#define SPIN_ROUNDS      2000U /* about what a wake-up by the kernel costs */
+#define FRAMES_MAX       4095U /* of a message and of a queue: sim/fabric/fabric.h */
+#define LINE_NOMINAL_BPS UINT64_C(80000000000)
+
+/* What the emulator can hold, for programs that expect a data centre's adapter. */
+#define VERBS_QPS   1024U
+#define VERBS_CQS   1024U
+#define VERBS_PDS   1024U
+#define VERBS_MRS   65536U
+#define VERBS_CQES  65535U
+#define VERBS_PAGE  4096U
+
+static bool has_devices(const struct cluster_host *host)
+{
+    if (!host->model->is_rdma_capable || !host->is_rdma_enabled)
+        return false;
+    return host->model->kind != MACHINE_MAC ||
+           (host->macos_profile && host->macos_profile->has_rdma);
+}
+
+static bool is_device(const struct cluster_host *host, size_t port)
+{
+    const struct port_model *model = host->ports[port].model;
+
+    return model->kind == PORT_THUNDERBOLT &&
+           (model->generation >= 5 || host->model->kind == MACHINE_OTHER);
+}
+
+static void fill_link_local(uint8_t gid[16], const uint8_t mac[6])
+{
+    memset(gid, 0, 16);
+    gid[0] = 0xfe;
+    gid[1] = 0x80;
+    memcpy(gid + 8, mac, 3);
+    gid[8] ^= 0x02U;
+    gid[11] = 0xff;
+    gid[12] = 0xfe;
+    memcpy(gid + 13, mac + 3, 3);
+}
+
+static void fill_second_link_local(uint8_t gid[16], uint64_t bits)
+{
+    memset(gid, 0, 16);
+    gid[0] = 0xfe;
+    gid[1] = 0x80;
+    for (size_t i = 0; i < 8; i++)
+        gid[8 + i] = (uint8_t)(bits >> (8 * i));
+    gid[8] &= (uint8_t)~0x02U;
+}
+
+/* "192.168.0.1" */
+static void fill_mapped(uint8_t gid[16], const char *address)
+{
+    const char *at = address;
+
+    memset(gid, 0, 16);
+    gid[10] = gid[11] = 0xff;
+    for (size_t i = 0; i < 4; i++) {
+        unsigned byte = 0;
+
+        for (; *at >= '0' && *at <= '9'; at++)
+            byte = byte * 10 + (unsigned)(*at - '0');
+        at += *at == '.';
+        gid[12 + i] = (uint8_t)byte;
+    }
+}
+
+static void fill_gids(const struct cluster *cluster, struct cluster_end end, uint64_t host_bits,
+                      struct proto_device *ret)
+{
+    const struct cluster_port *port = &cluster->hosts[end.host.ix].ports[end.port];
+    uint8_t mac[6] = {MAC_FIRST};
+    uint32_t next = 0;
+
+    for (size_t i = 1; i < 5; i++)
+        mac[i] = (uint8_t)(host_bits >> (8 * i));
+    mac[5] = (uint8_t)(0x40U + 4 * end.port);
+    fill_link_local(ret->gid[next++], mac);
+    if (port->cable.ix != ID_NONE && port->ip == PORT_IP_CABLE) {
+        struct arena arena;
+
+        arena_init(&arena);
+        fill_mapped(ret->gid[next++], port_address_of(cluster, end, &arena).address);
+        arena_done(&arena);
+        ret->has_ipv4 = 1;
+    }
+    fill_second_link_local(ret->gid[next++],
+                           rng_hash(end.host.ix, SECOND_STREAM, (uint64_t)end.port));
+    ret->gid_count = next;
+}
+
+static void fill_device(const struct cluster *cluster, struct cluster_end end,
+                        struct proto_device *ret)
+{
+    const struct cluster_port *port = &cluster->hosts[end.host.ix].ports[end.port];
+    uint64_t host_bits = rng_hash(0, MAC_STREAM, end.host.ix);
+    bool is_cabled = port->cable.ix != ID_NONE;
+
+    (void)snprintf(ret->name, sizeof ret->name, "rdma_%.10s", port->model->ifname);
+    ret->guid[0] = (uint8_t)(GUID_FIRST + end.port);
+    for (size_t i = 1; i < 6; i++)
+        ret->guid[i] = (uint8_t)(host_bits >> (8 * i));
+    ret->guid[6] = 0xac;
+    ret->guid[7] = 0x05;
+    fill_gids(cluster, end, host_bits, ret);
+    ret->cable = port->cable.ix;
+    ret->has_rdma = is_cabled && cluster_cable_has_rdma(cluster, port->cable);
+    ret->rate_bps = port->model->rate.bps;
+    if (is_cabled) {
+        const struct cluster_cable *cable = &cluster->cables[port->cable.ix];
+
+        ret->rate_bps = cable->a.host.ix == end.host.ix && cable->a.port == end.port
+                            ? cable->rate_ab.bps
+                            : cable->rate_ba.bps;
+    }
+}
+
+static void fill_devices(const struct cluster *cluster, host_id host_ix, struct proto_agreed *ret)
+{
+    const struct cluster_host *host = &cluster->hosts[host_ix.ix];
+
+    for (uint32_t i = 0; has_devices(host) && i < host->port_count; i++) {
+        if (is_device(host, i) && ret->device_count < PROTO_DEVICES_MAX)
+            fill_device(cluster, (struct cluster_end){host_ix, i},
+                        &ret->device[ret->device_count++]);
+    }
+}
+
+static uint32_t known_or(uint32_t value, uint32_t other)
+{
+    return value > 0 ? value : other;
+}
+
+/* What a Mac's device grants and says, where its macOS is known. */
+static void fill_limits(const struct cluster_host *host, const struct param_set *params,
+                        struct proto_agreed *ret)
+{
+    const struct macos_model *macos = host->macos_profile;
+    bool is_apple = ret->profile == PROTO_APPLE && macos != NULL;
+
+    ret->max_qp = is_apple ? macos->qp_limit : VERBS_QPS;
+    ret->max_mr = is_apple ? macos->mr_limit : VERBS_MRS;
+    ret->max_cq = is_apple ? known_or(macos->cq_shown, VERBS_CQS) : VERBS_CQS;
+    ret->max_pd = is_apple ? known_or(macos->pd_shown, VERBS_PDS) : VERBS_PDS;
+    ret->max_wr = is_apple ? known_or(macos->wr_limit, FRAMES_MAX) : FRAMES_MAX;
+    ret->max_cqe = is_apple ? known_or(macos->cqe_limit, VERBS_CQES) : VERBS_CQES;
+    ret->devinfo_qp = is_apple ? known_or(macos->qp_shown, ret->max_qp) : ret->max_qp;
+    ret->devinfo_cq = ret->max_cq;
+    ret->devinfo_pd = ret->max_pd;
+    ret->page_bytes = is_apple && macos->page.bytes > 0 ? (uint32_t)macos->page.bytes : VERBS_PAGE;
+    ret->has_large_messages = !is_apple || macos->has_large_buffers;
+    ret->frame_bytes = (uint32_t)param_size(params, PARAM_RDMA_FRAME).bytes;
+    ret->queue_frames_small = (uint32_t)params->v[PARAM_RDMA_QUEUE_FRAMES].value;
+    ret->queue_frames_max =
+        ret->queue_frames_small > FRAMES_MAX ? ret->queue_frames_small : FRAMES_MAX;
+    ret->max_message = (uint64_t)FRAMES_MAX * ret->frame_bytes;
+}
+
+static void fill_charges(const struct param_set *params, struct proto_agreed *ret)
+{
+    static const enum param_id sources[PROTO_CHARGE_COUNT] = {
+        [PROTO_CHARGE_POLL_EMPTY] = PARAM_CPU_POLL_EMPTY,
+        [PROTO_CHARGE_POLL_ENTRY] = PARAM_RDMA_POLL,
+        [PROTO_CHARGE_POST_SEND] = PARAM_RDMA_POST_SEND,
+        [PROTO_CHARGE_POST_MORE] = PARAM_CPU_POST_MORE,
+        [PROTO_CHARGE_POST_RECV] = PARAM_RDMA_POST_RECV,
+        [PROTO_CHARGE_CLOCK] = PARAM_CPU_CLOCK,
+        [PROTO_CHARGE_REG_MR] = PARAM_CPU_REG_MR,
+        [PROTO_CHARGE_REG_PAGE] = PARAM_CPU_REG_PAGE,
+        [PROTO_CHARGE_OBJECT] = PARAM_CPU_OBJECT,
+        [PROTO_CHARGE_VERB] = PARAM_CPU_VERB,
+        [PROTO_CHARGE_SOCKET] = PARAM_CPU_SOCKET,
+        [PROTO_CHARGE_SYNC] = PARAM_CPU_SYNC,
+    };
+
+    for (size_t i = 0; i < PROTO_CHARGE_COUNT; i++)
+        ret->charge[i] = params->v[sources[i]].value;
+    ret->side_latency = params->v[PARAM_SIDE_LATENCY].value;
+    ret->receive_after = params->v[PARAM_RDMA_LATENCY].value;
+}
+
+/* The fastest that any cable is at any time of the run. */
+static uint64_t fastest_line(const struct scenario *scenario)
+{
+    const struct cluster *cluster = &scenario->cluster;
+    uint64_t best = LINE_NOMINAL_BPS;
+
+    for (size_t i = 0; i < cluster->cable_count; i++) {
+        best = cluster->cables[i].rate_ab.bps > best ? cluster->cables[i].rate_ab.bps : best;
+        best = cluster->cables[i].rate_ba.bps > best ? cluster->cables[i].rate_ba.bps : best;
+    }
+    for (size_t i = 0; i < scenario->fault_count; i++) {
+        const struct fault *fault = &scenario->faults[i];
+
+        best = fault->rate_forward.bps > best ? fault->rate_forward.bps : best;
+        best = fault->rate_reverse.bps > best ? fault->rate_reverse.bps : best;
+    }
+    return best;
+}
+
+/* Rounded down: it bounds what may happen, so it must not be too long. */
+static int64_t least_wire_of_kib(const struct scenario *scenario)
+{
+    u128 goodput = (u128)param_rate(&scenario->params, PARAM_RDMA_GOODPUT).bps *
+                       fastest_line(scenario) / LINE_NOMINAL_BPS +
+                   1;
+
+    return (int64_t)((u128)1024 * 8 * (u128)PS_PER_S / goodput);
+}
+
+void agreed_fill(const struct scenario *scenario, const struct conductor_options *options,
+                 const host_id *hosts, uint32_t rank, struct proto_agreed *ret)
+{
+    const struct cluster_host *host = &scenario->cluster.hosts[hosts[rank].ix];
+
+    memset(ret, 0, sizeof *ret);
+    ret->magic = PROTO_MAGIC;
+    ret->version = PROTO_VERSION;
+    ret->rank = rank;
+    ret->rank_count = options->ranks;
+    ret->profile = (uint32_t)options->profile;
+    ret->variant = (uint32_t)options->variant;
+    ret->is_inline = options->driver == CONDUCTOR_INLINE;
+    ret->spin = options->spin >= 0 ? (uint32_t)options->spin : 0;
+    ret->fold_after = options->fold_after >= 0 ? (uint32_t)options->fold_after : FOLD_AFTER;
+    ret->epoch_ns = EPOCH_NS;
+    fill_limits(host, &scenario->params, ret);
+    fill_charges(&scenario->params, ret);
+    ret->wire_ps_per_kib = least_wire_of_kib(scenario);
+    fill_devices(&scenario->cluster, hosts[rank], ret);
+    (void)snprintf(ret->host, sizeof ret->host, "%.60s", host->name);
+    (void)snprintf(ret->machine, sizeof ret->machine, "%.60s", host->model->name);
+}

@@ -1,0 +1,21 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What each rank is told of its Mac: devices, addresses, limits, costs. */
+#ifndef VERBS_SHIM_CONDUCTOR_AGREED_H
+#define VERBS_SHIM_CONDUCTOR_AGREED_H
+
+#include <stdint.h>
+
+#include "sim/base/ids.h"
+#include "sim/scenario/scenario.h"
+#include "verbs-shim/conductor/conductor.h"
+#include "verbs-shim/proto/proto.h"
+
+/*
+ * Fills what every process of a rank is told; `client` stays 0.
+ *
+ * Shape: hosts[options->ranks]: the computer of each rank.
+ */
+void agreed_fill(const struct scenario *scenario, const struct conductor_options *options,
+                 const host_id *hosts, uint32_t rank, struct proto_agreed *ret);
+
+#endif

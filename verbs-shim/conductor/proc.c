@@ -1,0 +1,137 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#define _GNU_SOURCE
+
+#include "verbs-shim/conductor/proc.h"
+
+#include <dirent.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#define PATH_MAX_HERE   64
+#define STAT_BYTES      1024
+#define ENVIRON_BYTES   (1U << 20)
+#define KILL_ROUNDS     200
+#define KILL_ROUND_NS   5000000L
+
+/* Reads at most size - 1 bytes; returns how many, 0 when the file cannot be read. */
+static size_t read_file(const char *path, char *bytes, size_t size)
+{
+    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    size_t length = 0;
+    ssize_t got;
+
+    if (fd < 0)
+        return 0;
+    while (length + 1 < size && (got = read(fd, bytes + length, size - 1 - length)) > 0)
+        length += (size_t)got;
+    (void)close(fd);
+    bytes[length] = '\0';
+    return length;
+}
+
+struct stat_line {
+    char state;
+    pid_t parent;
+    uint64_t ticks;
+};
+
+/* The program's name in the second field may hold anything, also brackets and spaces. */
+static bool read_stat(pid_t pid, struct stat_line *ret)
+{
+    char path[PATH_MAX_HERE];
+    char text[STAT_BYTES];
+    const char *at;
+    char *end;
+
+    (void)snprintf(path, sizeof path, "/proc/%ld/stat", (long)pid);
+    if (read_file(path, text, sizeof text) == 0 || !(at = strrchr(text, ')')) || at[1] != ' ')
+        return false;
+    *ret = (struct stat_line){.state = at[2]};
+    ret->parent = (pid_t)strtol(at + 3, &end, 10);
+    /* Fields 5 to 13 come between the parent and the two times. */
+    for (int field = 5; field <= 13; field++) {
+        at = strchr(end + 1, ' ');
+        if (!at)
+            return false;
+        end = (char *)(uintptr_t)at;
+    }
+    ret->ticks = strtoull(end, &end, 10);
+    ret->ticks += strtoull(end, NULL, 10);
+    return true;
+}
+
+bool proc_is_alive(pid_t pid)
+{
+    struct stat_line line;
+
+    return read_stat(pid, &line) && line.state != 'Z' && line.state != 'X';
+}
+
+char proc_look(pid_t pid, uint64_t *ret_ticks)
+{
+    struct stat_line line = {0};
+
+    *ret_ticks = 0;
+    if (!read_stat(pid, &line))
+        return 0;
+    *ret_ticks = line.ticks;
+    return line.state;
+}
+
+static bool has_mark(pid_t pid, const char *mark, char *bytes)
+{
+    char path[PATH_MAX_HERE];
+    size_t length;
+    size_t size = strlen(mark) + 1;
+
+    (void)snprintf(path, sizeof path, "/proc/%ld/environ", (long)pid);
+    length = read_file(path, bytes, ENVIRON_BYTES);
+    for (size_t at = 0; at + size <= length + 1; at += strlen(bytes + at) + 1)
+        if (memcmp(bytes + at, mark, size) == 0)
+            return true;
+    return false;
+}
+
+/* One pass. Returns how many were found that may still run. */
+static size_t kill_pass(const char *mark, pid_t parent, pid_t spared, char *bytes)
+{
+    DIR *folder = opendir("/proc");
+    const struct dirent *entry;
+    size_t count = 0;
+
+    while (folder && (entry = readdir(folder))) {
+        pid_t pid = (pid_t)strtol(entry->d_name, NULL, 10);
+        struct stat_line line;
+
+        if (pid <= 1 || pid == getpid() || pid == spared || !read_stat(pid, &line) ||
+            line.state == 'Z' || line.state == 'X')
+            continue;
+        if (!(parent > 0 && line.parent == parent) && !has_mark(pid, mark, bytes))
+            continue;
+        count++;
+        (void)kill(pid, SIGKILL);
+    }
+    if (folder)
+        (void)closedir(folder);
+    return count;
+}
+
+void proc_kill_marked(const char *mark, pid_t parent, pid_t spared)
+{
+    const struct timespec pause = {.tv_nsec = KILL_ROUND_NS};
+    char *bytes = malloc(ENVIRON_BYTES);
+
+    for (int round = 0; bytes && round < KILL_ROUNDS; round++) {
+        if (kill_pass(mark, parent, spared, bytes) == 0)
+            break;
+        (void)nanosleep(&pause, NULL);
+    }
+    free(bytes);
+}

@@ -1,0 +1,125 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A run under way: private to verbs-shim/conductor. */
+#ifndef VERBS_SHIM_CONDUCTOR_RUN_H
+#define VERBS_SHIM_CONDUCTOR_RUN_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "sim/base/arena.h"
+#include "sim/base/err.h"
+#include "sim/base/ids.h"
+#include "verbs-shim/conductor/conductor.h"
+#include "verbs-shim/conductor/door.h"
+#include "verbs-shim/conductor/guard.h"
+#include "verbs-shim/conductor/matrix.h"
+#include "verbs-shim/conductor/memory.h"
+#include "verbs-shim/conductor/output.h"
+#include "verbs-shim/sched/sched.h"
+
+#define RUN_CALLERS_MAX (2 * PROTO_CLIENTS_MAX)
+#define RUN_ID_BYTES    17
+
+/* A rank's program, which we started. */
+struct run_child {
+    pid_t pid;
+    int pidfd;
+    bool is_running;
+    bool is_stopped; /* we ended it */
+    int status;      /* of waitpid, once it does not run */
+    struct output out, err;
+};
+
+/* A process that came through the door. */
+struct run_caller {
+    int fd;
+    int pidfd;
+    pid_t pid;
+    bool is_client; /* it was let in, as `client` */
+    uint32_t client;
+    char program[64];
+};
+
+/* Why the watch ended. */
+enum run_end {
+    RUN_GOES_ON,
+    RUN_ALL_ENDED,   /* every rank's program has ended by itself */
+    RUN_STUCK,       /* deadlock */
+    RUN_OUTSIDE,     /* everybody waits for the outside */
+    RUN_STRAY,       /* a rank has the turn and does not come back */
+    RUN_DAMAGED,     /* shared memory makes no sense */
+    RUN_LOCKED,      /* a client died, or was stopped, inside the scheduler */
+    RUN_INTERRUPTED, /* Ctrl-C */
+    RUN_HOPELESS,    /* a rank failed, and the others had their time */
+};
+
+struct run {
+    const struct scenario *scenario;
+    const struct conductor_options *options; /* with everything decided */
+    struct conductor_options decided;
+    struct arena arena;
+    uint32_t rank_count;
+    host_id *hosts; /* [rank_count] */
+    const char **host_names;
+    struct matrix matrix;
+    struct proto_agreed agreed[PROTO_RANKS_MAX];
+    const char *paths[PROTO_RANKS_MAX];
+    char **argv[PROTO_RANKS_MAX];
+    char id[RUN_ID_BYTES];
+    const char *mark;   /* "TBMESH_RUN=..." */
+    const char *folder; /* private, for this run's files */
+    const char *shim_dir;
+    char coordinator[32];
+    struct guard guard;
+    struct door door;
+    struct memory memory;
+    struct run_child children[PROTO_RANKS_MAX];
+    struct run_caller callers[RUN_CALLERS_MAX];
+    uint32_t joined[PROTO_RANKS_MAX]; /* clients of the rank so far */
+    bool is_client_alive[PROTO_CLIENTS_MAX];
+    pid_t client_pid[PROTO_CLIENTS_MAX];
+    bool is_absent[PROTO_RANKS_MAX];
+    int signal_fd;
+    /* What the watch knows. */
+    enum sched_state state;
+    bool is_outside;
+    uint64_t outside_tries;
+    uint64_t outside_print; /* of all actors' times: did anything move? */
+    int64_t outside_since_ms;
+    uint32_t progress;
+    int64_t progress_since_ms;
+    bool has_warned_waiting;
+    uint32_t stray_client; /* with RUN_STRAY and RUN_LOCKED */
+    uint64_t stray_ticks;
+    bool stray_computes;
+    pid_t lock_owner;
+    bool has_failed; /* a rank failed or was killed ... */
+    uint32_t first_failed;
+    int64_t failed_at_ms; /* ... at this time */
+    enum run_end end;
+    struct run_outcome *outcome;
+};
+
+/* watch.c: until the run is over. */
+void run_watch(struct run *run);
+/* Moves the scheduler on; run->state says how far. False: its lock is lost. */
+bool run_drive(struct run *run);
+
+/* judge.c: what the outcome says of how it ended; the ranks' programs have ended by now, the
+ * scheduler's state is as it was left. */
+void run_judge(struct run *run);
+/* Puts into words who waits for whom, before the survivors are killed. */
+void run_find_waits(struct run *run);
+void run_add_finding(struct run *run, bool is_warning, const char *id, const char *where,
+                     const char *format, ...) __attribute__((format(printf, 5, 6)));
+/* "rank 2 (studio3)" */
+const char *run_rank_name(struct run *run, uint32_t rank);
+
+/* prepare.c: everything that can be found wrong before anything starts. */
+bool run_prepare(struct run *run, struct err *reterr);
+/* start.c: makes what the ranks share, and starts them. */
+bool run_start(struct run *run, struct err *reterr);
+
+#endif

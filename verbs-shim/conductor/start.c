@@ -1,0 +1,250 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * DOC: Starting a run
+ *
+ * In this order: the guard, so that whatever follows is cleaned up; a private folder; the shared
+ * memory with the scheduler in it; the door; the ranks. Everything before the ranks can fail
+ * without a trace.
+ *
+ * What a rank finds in its environment: TBMESH_SOCKET, TBMESH_RANK and TBMESH_RUN for the shim;
+ * LD_PRELOAD and LD_LIBRARY_PATH, which bring it in; TBMESH_TREE, files that stand for devices; and
+ * what MLX's launcher would give JACCL, under both generations of names: rank, device matrix,
+ * coordinator, and the wish for a ring where there is no mesh.
+ */
+#define _GNU_SOURCE
+
+#include <arpa/inet.h>
+#include <errno.h>
+#include <netinet/in.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/signalfd.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "sim/core/evq.h"
+#include "sim/fabric/fabric.h"
+#include "verbs-shim/conductor/launch.h"
+#include "verbs-shim/conductor/run.h"
+
+#define DESCRIPTORS_WANTED 2048U
+#define RANK_TEXT_MAX      12
+
+static const struct src_pos nowhere = {0};
+
+static bool make_folder(struct run *run, struct err *reterr)
+{
+    const char *base = getenv("TMPDIR");
+    char *folder =
+        arena_format(&run->arena, "%s/tbmesh-XXXXXX", base && *base == '/' ? base : "/tmp");
+
+    if (!mkdtemp(folder))
+        return err_set(reterr, ERR_MEMORY, nowhere, "%.200s: %s", folder, strerror(errno));
+    run->folder = folder;
+    return true;
+}
+
+static bool write_matrix(struct run *run, struct err *reterr)
+{
+    const char *path = arena_format(&run->arena, "%s/devices.json", run->folder);
+    FILE *file;
+    bool ok;
+
+    if (!run->matrix.json)
+        return true;
+    file = fopen(path, "we");
+    ok = file && fputs(run->matrix.json, file) >= 0;
+    if (file)
+        ok &= fclose(file) == 0;
+    return ok || err_set(reterr, ERR_MEMORY, nowhere, "%.200s: %s", path, strerror(errno));
+}
+
+/* Each client costs us seven descriptors at most; the ranks start with the limit as it was. */
+static void raise_descriptors(struct rlimit *ret_before)
+{
+    struct rlimit limit;
+
+    if (getrlimit(RLIMIT_NOFILE, ret_before) != 0)
+        return;
+    limit = *ret_before;
+    if (limit.rlim_cur < DESCRIPTORS_WANTED)
+        limit.rlim_cur = limit.rlim_max < DESCRIPTORS_WANTED ? limit.rlim_max : DESCRIPTORS_WANTED;
+    (void)setrlimit(RLIMIT_NOFILE, &limit);
+}
+
+static void schedule_faults(const struct run *run, struct fabric *fabric)
+{
+    const struct scenario *scenario = run->scenario;
+
+    for (size_t i = 0; i < scenario->fault_count; i++) {
+        const struct fault *fault = &scenario->faults[i];
+
+        if (fault->kind == FAULT_RATE) {
+            fabric_schedule_rate(fabric, fault->at, fault->cable, fault->rate_forward,
+                                 fault->rate_reverse);
+            continue;
+        }
+        for (uint32_t c = 0; c < scenario->cluster.cable_count; c++) {
+            if (fault->cable.ix == ID_NONE || fault->cable.ix == c)
+                fabric_set_frame_faults(fabric, (cable_id){c}, fault->loss_ppb,
+                                        fault->corrupt_ppb);
+        }
+    }
+}
+
+static bool build_scheduler(struct run *run, struct err *reterr)
+{
+    const struct conductor_options *options = run->options;
+    long cores = sysconf(_SC_NPROCESSORS_ONLN);
+    const struct sched_config config = {
+        .cluster = &run->scenario->cluster,
+        .params = &run->scenario->params,
+        .agreed = run->agreed,
+        .hosts = run->hosts,
+        .rank_count = run->rank_count,
+        .seed = run->scenario->seed,
+        .has_jitter = run->scenario->has_jitter,
+        .unmatched = run->scenario->unmatched,
+        .fault_capacity = (uint32_t)run->scenario->fault_count + 1,
+        .max_running = options->is_parallel ? (uint32_t)(cores > 2 ? cores : 2) : 1,
+        .lease_cap = options->lease_cap,
+    };
+
+    if (!memory_make(&run->memory, sched_mem_size(&config), run->rank_count * PROTO_RANK_CLIENTS,
+                     reterr))
+        return false;
+    run->memory.hub->magic = PROTO_MAGIC;
+    run->memory.hub->version = PROTO_VERSION;
+    run->memory.hub->rank_count = run->rank_count;
+    run->memory.hub->client_count = run->memory.client_count;
+    run->memory.view.sched = sched_init((char *)run->memory.hub + PROTO_HUB_BYTES, &config);
+    schedule_faults(run, sched_fabric(run->memory.view.sched));
+    return true;
+}
+
+/* Where JACCL's rank 0 will listen. Nobody else takes the port meanwhile, in practice. */
+static bool choose_coordinator(struct run *run, struct err *reterr)
+{
+    struct sockaddr_in address = {.sin_family = AF_INET,
+                                  .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
+    socklen_t size = sizeof address;
+    int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    bool ok = fd >= 0 && bind(fd, (const struct sockaddr *)&address, size) == 0 &&
+              getsockname(fd, (struct sockaddr *)&address, &size) == 0;
+
+    if (!ok)
+        err_set(reterr, ERR_MEMORY, nowhere, "no free TCP port on 127.0.0.1: %s", strerror(errno));
+    if (fd >= 0)
+        (void)close(fd);
+    (void)snprintf(run->coordinator, sizeof run->coordinator, "127.0.0.1:%u",
+                   ntohs(address.sin_port));
+    return ok;
+}
+
+static bool watch_signals(struct run *run, struct err *reterr)
+{
+    static const int numbers[] = {SIGINT, SIGTERM, SIGHUP};
+    sigset_t set;
+
+    (void)sigemptyset(&set);
+    for (size_t i = 0; i < sizeof numbers / sizeof numbers[0]; i++) {
+        struct sigaction action;
+
+        if (sigaction(numbers[i], NULL, &action) == 0 && action.sa_handler != SIG_IGN)
+            (void)sigaddset(&set, numbers[i]);
+    }
+    (void)sigprocmask(SIG_BLOCK, &set, NULL);
+    run->signal_fd = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
+    return run->signal_fd >= 0 ||
+           err_set(reterr, ERR_MEMORY, nowhere, "signalfd: %s", strerror(errno));
+}
+
+static char **make_environment(struct run *run, uint32_t rank)
+{
+    struct arena *arena = &run->arena;
+    const char *number = arena_format(arena, "%u", rank);
+    const char *devices =
+        run->matrix.json ? arena_format(arena, "%s/devices.json", run->folder) : NULL;
+    const char *ring = run->matrix.is_ring ? "1" : NULL;
+    const char *preload =
+        arena_format(arena, "%s/libtbmesh.so:%s/libibverbs.so.1", run->shim_dir, run->shim_dir);
+    const struct launch_variable variables[] = {
+        {PROTO_ENV_SOCKET, run->door.name},
+        {PROTO_ENV_RANK, number},
+        {PROTO_ENV_RUN, run->id},
+        {"TBMESH_TREE", tree_of_rank(run->folder, rank, arena)},
+        {"LD_PRELOAD", launch_prepend("LD_PRELOAD", preload, ":", arena)},
+        {"LD_LIBRARY_PATH", launch_prepend("LD_LIBRARY_PATH", run->shim_dir, ":", arena)},
+        {"MLX_RANK", number},
+        {"JACCL_RANK", number},
+        {"MLX_IBV_DEVICES", devices},
+        {"JACCL_IBV_DEVICES", devices},
+        {"MLX_JACCL_COORDINATOR", run->coordinator},
+        {"JACCL_COORDINATOR", run->coordinator},
+        {"MLX_JACCL_RING", ring},
+        {"JACCL_RING", ring},
+    };
+
+    return launch_environment(variables, sizeof variables / sizeof variables[0], arena);
+}
+
+static bool open_outputs(struct run *run, uint32_t rank, struct err *reterr)
+{
+    const struct conductor_options *options = run->options;
+    struct run_child *child = &run->children[rank];
+    int out = options->prints_to_stderr ? STDERR_FILENO : STDOUT_FILENO;
+
+    if (options->log_dir)
+        return output_open_file(
+                   &child->out,
+                   arena_format(&run->arena, "%s/rank-%u.out", options->log_dir, rank), reterr) &&
+               output_open_file(
+                   &child->err,
+                   arena_format(&run->arena, "%s/rank-%u.err", options->log_dir, rank), reterr);
+    return output_open_pipe(&child->out, run->host_names[rank], options->is_quiet ? -1 : out,
+                            reterr) &&
+           output_open_pipe(&child->err, run->host_names[rank],
+                            options->is_quiet ? -1 : STDERR_FILENO, reterr);
+}
+
+static bool start_rank(struct run *run, uint32_t rank, struct err *reterr)
+{
+    struct run_child *child = &run->children[rank];
+    struct launch launch = {
+        .path = run->paths[rank],
+        .argv = run->argv[rank],
+        .envp = make_environment(run, rank),
+        .keeps_aslr = run->options->keeps_aslr,
+    };
+
+    if (!open_outputs(run, rank, reterr))
+        return false;
+    launch.out_fd = child->out.write_fd;
+    launch.err_fd = child->err.write_fd;
+    child->is_running = launch_start(&launch, &child->pid, &child->pidfd, reterr);
+    output_started(&child->out);
+    output_started(&child->err);
+    return child->is_running;
+}
+
+bool run_start(struct run *run, struct err *reterr)
+{
+    struct rlimit before = {0};
+    const char *name;
+    bool ok;
+
+    if (!make_folder(run, reterr))
+        return false;
+    name = arena_format(&run->arena, "tbmesh-%s", run->id);
+    raise_descriptors(&before);
+    ok = guard_start(&run->guard, run->mark, run->folder, reterr) && write_matrix(run, reterr) &&
+         build_scheduler(run, reterr) && door_open(&run->door, name, reterr) &&
+         choose_coordinator(run, reterr) && watch_signals(run, reterr);
+    for (uint32_t r = 0; ok && r < run->rank_count; r++)
+        ok = start_rank(run, r, reterr);
+    return ok;
+}
