@@ -36,6 +36,7 @@ extern const struct command command_import;
 extern const struct command command_models;
 extern const struct command command_plot;
 extern const struct command command_sim;
+extern const struct command command_run;
 extern const struct command command_validate;
 
 /* All commands in the order of the help; ends with NULL. */

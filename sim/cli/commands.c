@@ -9,6 +9,7 @@
 const struct command *const commands[] = {
     &command_check,
     &command_sim,
+    &command_run,
     &command_plot,
     &command_validate,
     &command_calibrate,
@@ -22,7 +23,7 @@ const struct command *const commands[] = {
 
 /* Named in the language; a version that lacks one says so instead of guessing at a misspelling. */
 static const char *const missing[] = {
-    "storm", "plan", "run", "mpi", "sweep", "merge", "report", "lesson",
+    "storm", "plan", "mpi", "sweep", "merge", "report", "lesson",
 };
 
 const struct command *command_find(const char *name)

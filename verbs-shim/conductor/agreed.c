@@ -42,12 +42,12 @@
 #define LINE_NOMINAL_BPS UINT64_C(80000000000)
 
 /* What the emulator can hold, for programs that expect a data centre's adapter. */
-#define VERBS_QPS   1024U
-#define VERBS_CQS   1024U
-#define VERBS_PDS   1024U
-#define VERBS_MRS   65536U
-#define VERBS_CQES  65535U
-#define VERBS_PAGE  4096U
+#define VERBS_QPS  1024U
+#define VERBS_CQS  1024U
+#define VERBS_PDS  1024U
+#define VERBS_MRS  65536U
+#define VERBS_CQES 65535U
+#define VERBS_PAGE 4096U
 
 static bool has_devices(const struct cluster_host *host)
 {

@@ -10,7 +10,7 @@
 #include "sim/base/err.h"
 
 struct launch {
-    const char *path;   /* as program_find says */
+    const char *path; /* as program_find says */
     char *const *argv;
     char *const *envp;
     int out_fd, err_fd; /* become the program's stdout and stderr */

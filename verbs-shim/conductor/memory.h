@@ -24,8 +24,7 @@ struct memory {
 
 /* Makes and maps everything for `client_count` clients; *ret may be given to memory_done either
  * way. */
-bool memory_make(struct memory *ret, size_t sched_bytes, uint32_t client_count,
-                 struct err *reterr);
+bool memory_make(struct memory *ret, size_t sched_bytes, uint32_t client_count, struct err *reterr);
 void memory_done(struct memory *memory);
 
 #endif

@@ -12,10 +12,10 @@
 
 /* One stream of one rank. */
 struct output {
-    int read_fd;  /* ours; -1: a file, or closed */
-    int write_fd; /* the program's; closed by output_started */
-    int target;   /* where lines go; -1: nowhere */
-    const char *prefix;           /* borrowed */
+    int read_fd;        /* ours; -1: a file, or closed */
+    int write_fd;       /* the program's; closed by output_started */
+    int target;         /* where lines go; -1: nowhere */
+    const char *prefix; /* borrowed */
     char line[OUTPUT_LINE_MAX];
     size_t length;
 };

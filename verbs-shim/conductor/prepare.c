@@ -55,13 +55,16 @@ static bool is_shim_dir(struct run *run, const char *folder)
 
 static bool find_shim(struct run *run, struct err *reterr)
 {
-    static const char *const places[] = {"../lib/tbmesh", "../lib64/tbmesh",
+    static const char *const places[] = {
+        "../lib/tbmesh",
+        "../lib64/tbmesh",
 #if defined(__x86_64__)
-                                         "../lib/x86_64-linux-gnu/tbmesh",
+        "../lib/x86_64-linux-gnu/tbmesh",
 #else
-                                         "../lib/aarch64-linux-gnu/tbmesh",
+        "../lib/aarch64-linux-gnu/tbmesh",
 #endif
-                                         "."};
+        "."
+    };
     char self[4096];
     ssize_t length = readlink("/proc/self/exe", self, sizeof self - 1);
     char *slash;

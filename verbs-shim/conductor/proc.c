@@ -14,11 +14,11 @@
 #include <time.h>
 #include <unistd.h>
 
-#define PATH_MAX_HERE   64
-#define STAT_BYTES      1024
-#define ENVIRON_BYTES   (1U << 20)
-#define KILL_ROUNDS     200
-#define KILL_ROUND_NS   5000000L
+#define PATH_MAX_HERE 64
+#define STAT_BYTES    1024
+#define ENVIRON_BYTES (1U << 20)
+#define KILL_ROUNDS   200
+#define KILL_ROUND_NS 5000000L
 
 /* Reads at most size - 1 bytes; returns how many, 0 when the file cannot be read. */
 static size_t read_file(const char *path, char *bytes, size_t size)

@@ -65,8 +65,8 @@ static bool find_in_path(const char *command, struct arena *arena, const char **
     }
     for (const char *at = path ? path : DEFAULT_PATH; *command;) {
         size_t length = strcspn(at, ":");
-        const char *file = arena_format(arena, "%.*s%s%s", (int)length, at, length > 0 ? "/" : "./",
-                                        command);
+        const char *file =
+            arena_format(arena, "%.*s%s%s", (int)length, at, length > 0 ? "/" : "./", command);
 
         if (is_executable(file)) {
             *ret = file;

@@ -90,8 +90,7 @@ static void schedule_faults(const struct run *run, struct fabric *fabric)
         }
         for (uint32_t c = 0; c < scenario->cluster.cable_count; c++) {
             if (fault->cable.ix == ID_NONE || fault->cable.ix == c)
-                fabric_set_frame_faults(fabric, (cable_id){c}, fault->loss_ppb,
-                                        fault->corrupt_ppb);
+                fabric_set_frame_faults(fabric, (cable_id){c}, fault->loss_ppb, fault->corrupt_ppb);
         }
     }
 }
@@ -129,8 +128,7 @@ static bool build_scheduler(struct run *run, struct err *reterr)
 /* Where JACCL's rank 0 will listen. Nobody else takes the port meanwhile, in practice. */
 static bool choose_coordinator(struct run *run, struct err *reterr)
 {
-    struct sockaddr_in address = {.sin_family = AF_INET,
-                                  .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
+    struct sockaddr_in address = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
     socklen_t size = sizeof address;
     int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
     bool ok = fd >= 0 && bind(fd, (const struct sockaddr *)&address, size) == 0 &&
@@ -176,7 +174,6 @@ static char **make_environment(struct run *run, uint32_t rank)
         {PROTO_ENV_SOCKET, run->door.name},
         {PROTO_ENV_RANK, number},
         {PROTO_ENV_RUN, run->id},
-        {"TBMESH_TREE", tree_of_rank(run->folder, rank, arena)},
         {"LD_PRELOAD", launch_prepend("LD_PRELOAD", preload, ":", arena)},
         {"LD_LIBRARY_PATH", launch_prepend("LD_LIBRARY_PATH", run->shim_dir, ":", arena)},
         {"MLX_RANK", number},
@@ -199,12 +196,12 @@ static bool open_outputs(struct run *run, uint32_t rank, struct err *reterr)
     int out = options->prints_to_stderr ? STDERR_FILENO : STDOUT_FILENO;
 
     if (options->log_dir)
-        return output_open_file(
-                   &child->out,
-                   arena_format(&run->arena, "%s/rank-%u.out", options->log_dir, rank), reterr) &&
-               output_open_file(
-                   &child->err,
-                   arena_format(&run->arena, "%s/rank-%u.err", options->log_dir, rank), reterr);
+        return output_open_file(&child->out,
+                                arena_format(&run->arena, "%s/rank-%u.out", options->log_dir, rank),
+                                reterr) &&
+               output_open_file(&child->err,
+                                arena_format(&run->arena, "%s/rank-%u.err", options->log_dir, rank),
+                                reterr);
     return output_open_pipe(&child->out, run->host_names[rank], options->is_quiet ? -1 : out,
                             reterr) &&
            output_open_pipe(&child->err, run->host_names[rank],

@@ -1,0 +1,234 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * DOC: tbmesh run
+ *
+ * Everything before `--` is ours, everything behind it is the ranks': one command for all, or
+ * several with a lone `::` between them.
+ */
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#include <glib.h>
+
+#include "sim/base/err.h"
+#include "sim/base/text.h"
+#include "sim/base/units.h"
+#include "sim/cli/cli.h"
+#include "sim/cli/log.h"
+#include "sim/report/json_report.h"
+#include "sim/scenario/scenario.h"
+#include "verbs-shim/conductor/conductor.h"
+#include "verbs-shim/conductor/json_run.h"
+
+static int run_run(struct cli *cli, int argc, char **argv);
+
+const struct command command_run = {
+    .name = "run",
+    .operands = "SCENARIO -- COMMAND ARGUMENTS",
+    .summary = "run real RDMA programs on the scenario's Macs, in virtual time",
+    .details =
+        "Starts the command once for each Mac. Each process finds its own Mac's Thunderbolt RDMA\n"
+        "devices, moves real bytes over the simulated cables, and reads a clock that shows what\n"
+        "they would take. In the command and its arguments {rank}, {ranks}, {host} and {peerK}\n"
+        "(host name of rank K) are replaced. Several commands with '::' between them go to ranks\n"
+        "0, 1 and so on; the last one to all that are left. Lines that the programs print carry\n"
+        "the name of their Mac.\n"
+        "\n"
+        "Exit code 0: all programs ended well. 1: one failed, or crashed. 2: bad input. 3: a\n"
+        "deadlock. 4: the run could not be set up.",
+    .examples = "  tbmesh run scenarios/clusters/four-studios.yaml -- ibv_devices\n"
+                "  tbmesh run --ranks 2 scenarios/clusters/four-studios.yaml -- \\\n"
+                "      ibv_uc_pingpong -d rdma_en3 -g 1 :: ibv_uc_pingpong -d rdma_en2 -g 1 "
+                "127.0.0.1",
+    .least_operands = 1,
+    .most_operands = 1,
+    .run = run_run,
+};
+
+/* Commands of the ranks, cut out of argv. */
+static char ***split_commands(char **argv, size_t *ret_count)
+{
+    GPtrArray *ranks_argv = g_ptr_array_new();
+    char **start = argv;
+
+    for (char **word = argv;; word++) {
+        bool is_end = *word == NULL;
+
+        if (!is_end && strcmp(*word, "::") != 0)
+            continue;
+        *word = NULL;
+        g_ptr_array_add(ranks_argv, start);
+        start = word + 1;
+        if (is_end)
+            break;
+    }
+    *ret_count = ranks_argv->len;
+    return (char ***)g_ptr_array_free(ranks_argv, FALSE);
+}
+
+static int exit_of(const struct run_outcome *outcome)
+{
+    switch (outcome->verdict) {
+    case RUN_OK:
+        return EXIT_FINE;
+    case RUN_DEADLOCK:
+    case RUN_FINDING:
+        return EXIT_DEADLOCK;
+    case RUN_FAILED:
+    case RUN_CRASHED:
+        break;
+    }
+    return EXIT_EXPECTATION;
+}
+
+static void print_findings(const struct run_outcome *outcome)
+{
+    for (size_t i = 0; i < outcome->finding_count; i++) {
+        const struct run_finding *finding = &outcome->findings[i];
+
+        if (finding->is_warning)
+            log_warning("%s: %s", finding->where, finding->text);
+        else
+            log_error("%s: %s: %s", run_verdict_text(outcome->verdict), finding->where,
+                      finding->text);
+    }
+}
+
+static void print_summary(struct cli *cli, const struct run_outcome *outcome)
+{
+    struct text text;
+
+    text_init(&text, &cli->arena);
+    text_add(&text, "verdict %s, %.3f us of virtual time, trace hash %016" G_GINT64_MODIFIER "x\n",
+             run_verdict_text(outcome->verdict),
+             (double)outcome->virtual_end.ps / (double)PS_PER_US, (guint64)outcome->trace_hash);
+    cli_print(text.bytes);
+}
+
+static int report(struct cli *cli, const struct scenario *scenario,
+                  const struct run_outcome *outcome)
+{
+    const struct report_head head = {
+        .version = TBMESH_VERSION,
+        .command = "run",
+        .scenario = scenario->name,
+        .file = scenario->file,
+        .seed = scenario->seed,
+        .params = &scenario->params,
+        .had_effect = outcome->had_effect,
+        .is_of_run = true,
+    };
+    struct text json;
+
+    print_findings(outcome);
+    if (!cli->is_json) {
+        print_summary(cli, outcome);
+        return exit_of(outcome);
+    }
+    text_init(&json, &cli->arena);
+    json_print_run(&head, outcome, &json);
+    cli_print(json.bytes);
+    return exit_of(outcome);
+}
+
+struct run_flags {
+    char *variant;
+    char *log_dir;
+    int ranks;
+    int fold;
+    int spin;
+    gboolean is_parallel;
+    gboolean keeps_aslr;
+};
+
+static bool take_flags(const struct run_flags *flags, struct conductor_options *options)
+{
+    if (flags->variant && strcmp(flags->variant, "observed") != 0 &&
+        strcmp(flags->variant, "technote") != 0) {
+        log_error("run: --variant is 'observed' or 'technote', not '%s'", flags->variant);
+        return false;
+    }
+    if (flags->ranks < 0 || (uint32_t)flags->ranks > PROTO_RANKS_MAX) {
+        log_error("run: --ranks takes 1 to %u", PROTO_RANKS_MAX);
+        return false;
+    }
+    options->variant =
+        flags->variant && strcmp(flags->variant, "observed") == 0 ? PROTO_OBSERVED : PROTO_TECHNOTE;
+    options->ranks = (uint32_t)flags->ranks;
+    options->log_dir = flags->log_dir;
+    options->fold_after = flags->fold;
+    options->spin = flags->spin;
+    options->is_parallel = flags->is_parallel;
+    options->keeps_aslr = flags->keeps_aslr;
+    return true;
+}
+
+static int run_scenario(struct cli *cli, struct conductor_options *options, char **ranks_argv)
+{
+    struct scenario scenario;
+    struct run_outcome outcome;
+    struct err err = {0};
+    int exit_code;
+
+    if (!cli_load_scenario(cli, cli->operands[0], &scenario))
+        return EXIT_INPUT;
+    options->argv = (char *const *const *)split_commands(ranks_argv, &options->argv_count);
+    options->program_name = "tbmesh";
+    options->prints_to_stderr = cli->is_json;
+    if (conductor_run(&scenario, options, &outcome, &err)) {
+        exit_code = report(cli, &scenario, &outcome);
+        run_outcome_done(&outcome);
+    } else {
+        cli_report_err(cli, &err);
+        exit_code = err.code == ERR_MEMORY ? EXIT_OURS : EXIT_INPUT;
+    }
+    g_free((void *)(uintptr_t)options->argv);
+    scenario_done(&scenario);
+    return exit_code;
+}
+
+static int run_run(struct cli *cli, int argc, char **argv)
+{
+    struct run_flags flags = {.fold = -1, .spin = -1};
+    const GOptionEntry own[] = {
+        {"ranks", 'n', 0, G_OPTION_ARG_INT, &flags.ranks, "how many Macs take part; all", "N"},
+        {"variant", 0, 0, G_OPTION_ARG_STRING, &flags.variant,
+         "where Apple's text and reports differ: technote (default) or observed", "NAME"},
+        {"log-dir", 0, 0, G_OPTION_ARG_FILENAME, &flags.log_dir,
+         "what the ranks print goes into files in DIR", "DIR"},
+        {"fold", 0, 0, G_OPTION_ARG_INT, &flags.fold,
+         "empty polls in a row before they are folded; 0: never", "K"},
+        {"spin", 0, 0, G_OPTION_ARG_INT, &flags.spin,
+         "rounds that a waiting thread stays awake; by default where cores allow", "N"},
+        {"parallel", 0, 0, G_OPTION_ARG_NONE, &flags.is_parallel,
+         "ranks run at once where that cannot change the result", NULL},
+        {"keep-aslr", 0, 0, G_OPTION_ARG_NONE, &flags.keeps_aslr,
+         "leave address space randomisation on", NULL},
+        {NULL},
+    };
+    struct conductor_options options = {.profile = PROTO_APPLE};
+    char **ranks_argv = NULL;
+    int exit_code;
+
+    for (int i = 1; i < argc; i++) {
+        if (strcmp(argv[i], "--") != 0)
+            continue;
+        ranks_argv = &argv[i + 1];
+        argv[i] = NULL;
+        argc = i;
+        break;
+    }
+    if (!cli_parse(cli, CLI_TAKES_MODELS | CLI_TAKES_PARAMETERS | CLI_TAKES_SEED, own, argc, argv,
+                   &exit_code))
+        return exit_code;
+    if (!ranks_argv || !ranks_argv[0]) {
+        log_error("run: no command; it comes after '--': tbmesh run %s -- ibv_devices",
+                  cli->operands[0]);
+        return EXIT_INPUT;
+    }
+    if (!take_flags(&flags, &options))
+        return EXIT_INPUT;
+    return run_scenario(cli, &options, ranks_argv);
+}

@@ -1,0 +1,126 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "verbs-shim/conductor/conductor.h"
+
+#include <signal.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "sim/base/arena.h"
+#include "sim/base/err.h"
+#include "sim/base/mem.h"
+#include "verbs-shim/conductor/door.h"
+#include "verbs-shim/conductor/guard.h"
+#include "verbs-shim/conductor/memory.h"
+#include "verbs-shim/conductor/output.h"
+#include "verbs-shim/conductor/proc.h"
+#include "verbs-shim/conductor/run.h"
+
+/* Ends what still runs, reaps it, and passes on the last that it printed. */
+static void stop_all(struct run *run)
+{
+    for (uint32_t r = 0; r < run->rank_count; r++) {
+        struct run_child *child = &run->children[r];
+
+        if (!child->is_running)
+            continue;
+        /* It may have ended by itself a moment ago. */
+        if (waitpid(child->pid, &child->status, WNOHANG) != child->pid) {
+            child->is_stopped = true;
+            (void)kill(child->pid, SIGKILL);
+            (void)waitpid(child->pid, &child->status, 0);
+        }
+        child->is_running = false;
+    }
+    if (run->mark)
+        proc_kill_marked(run->mark, 0, run->guard.pid);
+    for (uint32_t r = 0; r < run->rank_count; r++) {
+        output_close(&run->children[r].out);
+        output_close(&run->children[r].err);
+    }
+}
+
+static void close_callers(struct run *run)
+{
+    for (size_t i = 0; i < RUN_CALLERS_MAX; i++) {
+        if (run->callers[i].fd >= 0)
+            (void)close(run->callers[i].fd);
+    }
+    for (uint32_t r = 0; r < run->rank_count; r++) {
+        if (run->children[r].pidfd >= 0)
+            (void)close(run->children[r].pidfd);
+    }
+    if (run->signal_fd >= 0)
+        (void)close(run->signal_fd);
+}
+
+static void begin(struct run *run)
+{
+    run->signal_fd = -1;
+    run->door.fd = -1;
+    run->guard.fd = -1;
+    for (size_t i = 0; i < RUN_CALLERS_MAX; i++)
+        run->callers[i].fd = -1;
+    for (uint32_t r = 0; r < PROTO_RANKS_MAX; r++) {
+        run->children[r].pidfd = -1;
+        run->children[r].out.read_fd = run->children[r].out.write_fd = -1;
+        run->children[r].err.read_fd = run->children[r].err.write_fd = -1;
+    }
+}
+
+bool conductor_run(const struct scenario *scenario, const struct conductor_options *options,
+                   struct run_outcome *ret, struct err *reterr)
+{
+    struct run *run = mem_alloc_zeroed(1, sizeof *run);
+    bool has_started = false;
+    bool ok;
+
+    *run = (struct run){.scenario = scenario, .decided = *options};
+    run->options = &run->decided;
+    run->outcome = ret;
+    *ret = (struct run_outcome){0};
+    begin(run);
+    ok = run_prepare(run, reterr);
+    if (ok) {
+        has_started = true;
+        ok = run_start(run, reterr);
+    }
+    if (ok) {
+        run_watch(run);
+        if (run->end == RUN_STUCK)
+            run_find_waits(run);
+    }
+    if (has_started)
+        stop_all(run);
+    if (ok)
+        run_judge(run);
+    close_callers(run);
+    door_close(&run->door);
+    memory_done(&run->memory);
+    if (run->folder)
+        guard_remove_folder(run->folder);
+    if (run->guard.fd >= 0)
+        guard_dismiss(&run->guard);
+    arena_done(&run->arena);
+    free(run);
+    return ok;
+}
+
+void run_outcome_done(struct run_outcome *outcome)
+{
+    for (size_t i = 0; i < outcome->finding_count; i++) {
+        free(outcome->findings[i].id);
+        free(outcome->findings[i].where);
+        free(outcome->findings[i].text);
+    }
+    free(outcome->findings);
+    for (size_t i = 0; i < outcome->rank_count; i++) {
+        free(outcome->ranks[i].bytes_to);
+        free(outcome->ranks[i].messages_to);
+    }
+    free(outcome->ranks);
+    *outcome = (struct run_outcome){0};
+}

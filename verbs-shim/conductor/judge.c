@@ -1,0 +1,212 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* How a run ended, in words and numbers. */
+#define _GNU_SOURCE
+#include <signal.h>
+#include <stdarg.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+
+#include "sim/base/arena.h"
+#include "sim/base/ids.h"
+#include "sim/base/mem.h"
+#include "sim/fabric/fabric.h"
+#include "verbs-shim/conductor/conductor.h"
+#include "verbs-shim/conductor/run.h"
+#include "verbs-shim/proto/proto.h"
+#include "verbs-shim/sched/sched.h"
+
+#define TEXT_MAX     512
+#define FINDINGS_MAX 64U
+
+static char *copy(const char *text)
+{
+    size_t size = strlen(text) + 1;
+
+    return memcpy(mem_alloc_zeroed(size, 1), text, size);
+}
+
+void run_add_finding(struct run *run, bool is_warning, const char *id, const char *where,
+                     const char *format, ...)
+{
+    struct run_outcome *outcome = run->outcome;
+    char text[TEXT_MAX];
+    va_list args;
+
+    va_start(args, format);
+    (void)vsnprintf(text, sizeof text, format, args);
+    va_end(args);
+    if (!outcome->findings)
+        outcome->findings = mem_alloc_zeroed(FINDINGS_MAX, sizeof *outcome->findings);
+    if (outcome->finding_count == FINDINGS_MAX)
+        return; /* the first ones tell enough */
+    outcome->findings[outcome->finding_count++] = (struct run_finding){
+        .id = copy(id), .where = copy(where), .text = copy(text), .is_warning = is_warning};
+}
+
+const char *run_rank_name(struct run *run, uint32_t rank)
+{
+    return arena_format(&run->arena, "rank %u (%s)", rank, run->host_names[rank]);
+}
+
+static void describe_wait(struct run *run, const struct sched_qp_info *qp)
+{
+    const char *device = run->agreed[qp->rank].device[qp->device].name;
+    const char *peer = qp->peer_rank == ID_NONE ? "nobody" : run_rank_name(run, qp->peer_rank);
+    const char *why = "";
+
+    if (qp->is_crossed)
+        why = "; the two ends name different cables";
+    else if (qp->wait == FABRIC_WAIT_CABLE && qp->sends_waiting)
+        why = "; the cable is cut";
+    else if (qp->is_peer_dead)
+        why = "; its queue pair is gone";
+    run_add_finding(run, false, qp->is_crossed ? "crossed-rail" : "deadlock",
+                    run_rank_name(run, qp->rank),
+                    "%s, queue pair 0x%x: %u sends and %u receives wait for %s%s", device,
+                    qp->qp_num, qp->sends_waiting, qp->receives_posted, peer, why);
+}
+
+void run_find_waits(struct run *run)
+{
+    const struct sched *s = run->memory.view.sched;
+
+    for (uint32_t i = 0; i < sched_qp_count(s); i++) {
+        struct sched_qp_info qp = sched_qp_info(s, i);
+
+        if (qp.exists && qp.sends_waiting + qp.receives_posted > 0)
+            describe_wait(run, &qp);
+    }
+    if (run->outcome->finding_count == 0)
+        run_add_finding(run, false, "deadlock", "all ranks",
+                        "every thread waits, and nothing is posted on any queue pair");
+}
+
+static void sum_stats(struct proto_stats *sum, const struct proto_stats *stats)
+{
+    for (size_t i = 0; i < PROTO_CHARGE_COUNT; i++)
+        sum->calls[i] += stats->calls[i];
+    for (size_t i = 0; i < PROTO_PARK_COUNT; i++) {
+        sum->parks[i] += stats->parks[i];
+        sum->waited[i] += stats->waited[i];
+    }
+    sum->folded += stats->folded;
+    sum->handovers += stats->handovers;
+    sum->opened_device |= stats->opened_device;
+}
+
+static void mix(uint64_t *hash, uint64_t x)
+{
+    *hash = (*hash ^ x) * UINT64_C(0x9e3779b97f4a7c15);
+    *hash ^= *hash >> 29;
+}
+
+static void judge_rank(struct run *run, uint32_t rank)
+{
+    const struct run_child *child = &run->children[rank];
+    struct run_rank *result = &run->outcome->ranks[rank];
+
+    *result = (struct run_rank){
+        .rank = rank,
+        .host = run->host_names[rank],
+        .is_signal = WIFSIGNALED(child->status),
+        .is_stopped = child->is_stopped,
+        .exit = WIFSIGNALED(child->status) ? WTERMSIG(child->status) : WEXITSTATUS(child->status),
+        .bytes_to = mem_alloc_zeroed(run->rank_count, sizeof *result->bytes_to),
+        .messages_to = mem_alloc_zeroed(run->rank_count, sizeof *result->messages_to),
+    };
+    for (uint32_t to = 0; to < run->rank_count; to++) {
+        result->bytes_to[to] = sched_bytes(run->memory.view.sched, rank, to);
+        result->messages_to[to] = sched_messages(run->memory.view.sched, rank, to);
+    }
+    for (uint32_t k = 0; k < run->joined[rank]; k++) {
+        const struct proto_segment *segment =
+            run->memory.view.segments[rank * PROTO_RANK_CLIENTS + k];
+
+        sum_stats(&result->stats, &segment->stats);
+        mix(&run->outcome->trace_hash, segment->stats.hash);
+    }
+    result->opened_device = result->stats.opened_device;
+}
+
+/* What the rank's own end says; the worst over all ranks counts. */
+static enum run_verdict find_rank(struct run *run, const struct run_rank *rank)
+{
+    const char *name = run_rank_name(run, rank->rank);
+
+    if (rank->is_stopped)
+        return RUN_OK;
+    if (rank->is_signal) {
+        run_add_finding(run, false, "rank-killed", name, "ended by signal %d (%s)", rank->exit,
+                        strsignal(rank->exit));
+        return RUN_CRASHED;
+    }
+    if (rank->exit != 0) {
+        run_add_finding(run, false, "rank-failed", name, "exit code %d", rank->exit);
+        return RUN_FAILED;
+    }
+    if (!rank->opened_device)
+        run_add_finding(run, true, "no-device", name,
+                        "never opened an RDMA device: nothing of it was simulated");
+    return RUN_OK;
+}
+
+static enum run_verdict judge_end(struct run *run)
+{
+    switch (run->end) {
+    case RUN_STUCK:
+        return RUN_DEADLOCK;
+    case RUN_OUTSIDE:
+        run_add_finding(run, false, "outside", "all ranks",
+                        "every thread waits, some for a socket or a process, and nothing comes");
+        return RUN_DEADLOCK;
+    case RUN_DAMAGED:
+        run_add_finding(run, false, "damaged", "all ranks",
+                        "the shared memory makes no sense: a program wrote into it");
+        return RUN_CRASHED;
+    case RUN_LOCKED:
+        run_add_finding(run, false, "lock", "all ranks",
+                        "thread %d was stopped or killed inside the scheduler",
+                        (int)run->lock_owner);
+        return RUN_CRASHED;
+    case RUN_INTERRUPTED:
+        run_add_finding(run, false, "interrupted", "all ranks", "stopped by a signal");
+        return RUN_FAILED;
+    case RUN_GOES_ON:
+    case RUN_ALL_ENDED:
+    case RUN_STRAY:
+    case RUN_HOPELESS:
+        break;
+    }
+    return RUN_OK;
+}
+
+void run_judge(struct run *run)
+{
+    struct run_outcome *outcome = run->outcome;
+    enum run_verdict worst = RUN_OK;
+
+    outcome->rank_count = run->rank_count;
+    outcome->ranks = mem_alloc_zeroed(run->rank_count, sizeof *outcome->ranks);
+    outcome->virtual_end = sched_now(run->memory.view.sched);
+    outcome->trace_hash = sched_hash(run->memory.view.sched);
+    outcome->is_reproducible = true;
+    for (uint32_t r = 0; r < run->rank_count; r++) {
+        enum run_verdict own;
+
+        judge_rank(run, r);
+        own = find_rank(run, &outcome->ranks[r]);
+        if (own > worst)
+            worst = own;
+    }
+    outcome->verdict = worst == RUN_CRASHED ? worst : judge_end(run);
+    if (outcome->verdict == RUN_OK)
+        outcome->verdict = worst;
+    for (uint32_t i = 0; i < PARAM_COUNT; i++)
+        outcome->had_effect[i] =
+            fabric_param_had_effect(sched_fabric(run->memory.view.sched), (enum param_id)i);
+}

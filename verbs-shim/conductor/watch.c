@@ -1,0 +1,314 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * DOC: Watch
+ *
+ * The conductor's loop: lets clients in, passes on what ranks print, notices who ends, and asks
+ * the scheduler again when everybody waits for the outside. It ends with a reason (enum run_end).
+ */
+#include <errno.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/signalfd.h>
+#include <sys/socket.h>
+#include <sys/types.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "verbs-shim/conductor/conductor.h"
+#include "verbs-shim/conductor/door.h"
+#include "verbs-shim/conductor/lock.h"
+#include "verbs-shim/conductor/memory.h"
+#include "verbs-shim/conductor/output.h"
+#include "verbs-shim/conductor/proc.h"
+#include "verbs-shim/conductor/run.h"
+#include "verbs-shim/proto/proto.h"
+#include "verbs-shim/sched/sched.h"
+
+#define RETRY_MS    2     /* between looks at the outside while everybody waits for it */
+#define REST_MS     50    /* else */
+#define GRACE_MS    500   /* for the others after a rank has failed */
+#define PATIENCE_MS 10000 /* for what does not move at all */
+
+static int64_t now_ms(void)
+{
+    struct timespec now;
+
+    (void)clock_gettime(CLOCK_MONOTONIC, &now);
+    return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
+}
+
+static int64_t patience_ms(const struct run *run)
+{
+    return run->options->patience_s ? (int64_t)run->options->patience_s * 1000 : PATIENCE_MS;
+}
+
+bool run_drive(struct run *run)
+{
+    struct proto_hub *hub = run->memory.hub;
+    pid_t owner = lock_take(&hub->lock);
+
+    if (owner) {
+        run->lock_owner = owner;
+        run->end = RUN_LOCKED;
+        return false;
+    }
+    for (;;) {
+        uint32_t granted;
+        struct proto_chan *chan;
+
+        run->state = sched_next(&run->memory.view, &granted);
+        if (run->state != SCHED_GRANTED)
+            break;
+        (void)atomic_fetch_add(&hub->progress, 1);
+        chan = &run->memory.view.segments[granted / PROTO_CLIENT_ACTORS]
+                    ->chan[granted % PROTO_CLIENT_ACTORS];
+        lock_wake_turn(&chan->turn, &chan->is_sleeping);
+    }
+    lock_give(&hub->lock);
+    if (run->state == SCHED_DEADLOCK)
+        run->end = RUN_STUCK;
+    else if (run->state == SCHED_BROKEN)
+        run->end = RUN_DAMAGED;
+    return run->end == RUN_GOES_ON;
+}
+
+/* Changes the scheduler's state under its lock, and moves on. */
+static void tell(struct run *run, void (*change)(struct run *run, uint32_t number), uint32_t number)
+{
+    pid_t owner = lock_take(&run->memory.hub->lock);
+
+    if (owner) {
+        run->lock_owner = owner;
+        run->end = RUN_LOCKED;
+        return;
+    }
+    change(run, number);
+    lock_give(&run->memory.hub->lock);
+    (void)run_drive(run);
+}
+
+static void join_client(struct run *run, uint32_t client)
+{
+    sched_join(&run->memory.view, client);
+}
+
+static void bury_client(struct run *run, uint32_t client)
+{
+    sched_client_died(&run->memory.view, client);
+}
+
+static void mark_absent(struct run *run, uint32_t rank)
+{
+    sched_rank_is_absent(run->memory.view.sched, rank);
+}
+
+static void retry_outside(struct run *run, uint32_t unused)
+{
+    (void)unused;
+    sched_retry_outside(run->memory.view.sched);
+}
+
+static void accept_caller(struct run *run)
+{
+    pid_t pid;
+    int fd = door_accept(&run->door, &pid);
+
+    if (fd < 0)
+        return;
+    for (size_t i = 0; i < RUN_CALLERS_MAX; i++) {
+        if (run->callers[i].fd >= 0)
+            continue;
+        run->callers[i] = (struct run_caller){.fd = fd, .pidfd = -1, .pid = pid};
+        return;
+    }
+    door_refuse(fd, EBUSY, "too many processes");
+    (void)close(fd);
+}
+
+/* A caller has said who it is: the next process of its rank. */
+static bool let_in(struct run *run, struct run_caller *caller)
+{
+    struct proto_hello hello;
+    uint32_t client;
+
+    if (!door_read_hello(caller->fd, &hello))
+        return false;
+    if (hello.version != PROTO_VERSION || hello.rank >= run->rank_count ||
+        run->joined[hello.rank] == PROTO_RANK_CLIENTS) {
+        door_refuse(caller->fd, EINVAL,
+                    hello.rank >= run->rank_count ? "the scenario has no such rank"
+                                                  : "too many processes of one rank");
+        return false;
+    }
+    client = hello.rank * PROTO_RANK_CLIENTS + run->joined[hello.rank]++;
+    run->memory.view.segments[client]->agreed = run->agreed[hello.rank];
+    run->memory.view.segments[client]->agreed.client = client;
+    if (!door_welcome(caller->fd, client, true, &run->memory))
+        return false;
+    caller->is_client = true;
+    caller->client = client;
+    run->is_client_alive[client] = true;
+    run->client_pid[client] = caller->pid;
+    tell(run, join_client, client);
+    return true;
+}
+
+static void take_bell(struct run *run, struct run_caller *caller)
+{
+    struct proto_bell bell;
+
+    if (recv(caller->fd, &bell, sizeof bell, MSG_DONTWAIT) != (ssize_t)sizeof bell) {
+        caller->is_client = false;
+        if (run->is_client_alive[caller->client]) {
+            run->is_client_alive[caller->client] = false;
+            tell(run, bury_client, caller->client);
+        }
+        (void)close(caller->fd);
+        caller->fd = -1;
+        return;
+    }
+    if (bell.why == PROTO_BELL_OUTSIDE) {
+        run->is_outside = true;
+    } else if (bell.why == PROTO_BELL_VERDICT) {
+        run->end =
+            atomic_load(&run->memory.hub->verdict) == PROTO_DEADLOCK ? RUN_STUCK : RUN_DAMAGED;
+    }
+}
+
+static void hear_caller(struct run *run, struct run_caller *caller)
+{
+    if (caller->is_client) {
+        take_bell(run, caller);
+    } else if (!let_in(run, caller)) {
+        (void)close(caller->fd);
+        caller->fd = -1;
+    }
+}
+
+static void reap(struct run *run, uint32_t rank)
+{
+    struct run_child *child = &run->children[rank];
+
+    if (!child->is_running || waitpid(child->pid, &child->status, WNOHANG) != child->pid)
+        return;
+    child->is_running = false;
+    if (!WIFEXITED(child->status) || WEXITSTATUS(child->status) != 0) {
+        if (!run->has_failed) {
+            run->has_failed = true;
+            run->first_failed = rank;
+            run->failed_at_ms = now_ms();
+        }
+    }
+    if (run->joined[rank] == 0) {
+        run->is_absent[rank] = true;
+        tell(run, mark_absent, rank);
+    }
+}
+
+static bool is_anybody_running(const struct run *run)
+{
+    for (uint32_t r = 0; r < run->rank_count; r++) {
+        if (run->children[r].is_running)
+            return true;
+    }
+    return false;
+}
+
+/* Decides whether there is anything left to wait for. */
+static void look_at_clock(struct run *run)
+{
+    uint32_t progress = atomic_load(&run->memory.hub->progress);
+    int64_t now = now_ms();
+
+    if (run->end != RUN_GOES_ON)
+        return;
+    if (!is_anybody_running(run)) {
+        run->end = RUN_ALL_ENDED;
+        return;
+    }
+    if (progress != run->progress || run->progress_since_ms == 0) {
+        run->progress = progress;
+        run->progress_since_ms = now;
+    }
+    if (run->has_failed && now - run->failed_at_ms > GRACE_MS &&
+        now - run->progress_since_ms > GRACE_MS)
+        run->end = RUN_HOPELESS;
+    if (run->is_outside) {
+        if (run->outside_since_ms == 0)
+            run->outside_since_ms = now;
+        tell(run, retry_outside, 0);
+        run->is_outside = run->state == SCHED_OUTSIDE || run->state == SCHED_RUNNING;
+        if (now - run->progress_since_ms > patience_ms(run))
+            run->end = RUN_OUTSIDE;
+    }
+}
+
+#define POLLED_MAX (2 + RUN_CALLERS_MAX + 3 * PROTO_RANKS_MAX)
+
+struct polled {
+    struct pollfd fds[POLLED_MAX];
+    struct run_caller *callers[POLLED_MAX];
+    struct output *outputs[POLLED_MAX];
+    nfds_t count;
+};
+
+static void add(struct polled *set, int fd, struct run_caller *caller, struct output *output)
+{
+    if (fd < 0)
+        return;
+    set->fds[set->count] = (struct pollfd){.fd = fd, .events = POLLIN};
+    set->callers[set->count] = caller;
+    set->outputs[set->count++] = output;
+}
+
+static void gather(struct run *run, struct polled *set)
+{
+    set->count = 0;
+    add(set, run->door.fd, NULL, NULL);
+    add(set, run->signal_fd, NULL, NULL);
+    for (size_t i = 0; i < RUN_CALLERS_MAX; i++)
+        add(set, run->callers[i].fd, &run->callers[i], NULL);
+    for (uint32_t r = 0; r < run->rank_count; r++) {
+        add(set, run->children[r].out.read_fd, NULL, &run->children[r].out);
+        add(set, run->children[r].err.read_fd, NULL, &run->children[r].err);
+        if (run->children[r].is_running)
+            add(set, run->children[r].pidfd, NULL, NULL);
+    }
+}
+
+static void handle(struct run *run, const struct polled *set)
+{
+    for (nfds_t i = 0; i < set->count && run->end == RUN_GOES_ON; i++) {
+        if (!set->fds[i].revents)
+            continue;
+        if (set->callers[i])
+            hear_caller(run, set->callers[i]);
+        else if (set->outputs[i])
+            output_read(set->outputs[i]);
+        else if (set->fds[i].fd == run->door.fd)
+            accept_caller(run);
+        else if (set->fds[i].fd == run->signal_fd)
+            run->end = RUN_INTERRUPTED;
+    }
+    for (uint32_t r = 0; r < run->rank_count && run->end == RUN_GOES_ON; r++)
+        reap(run, r);
+}
+
+void run_watch(struct run *run)
+{
+    struct polled set;
+
+    for (size_t i = 0; i < RUN_CALLERS_MAX; i++)
+        run->callers[i].fd = -1;
+    while (run->end == RUN_GOES_ON) {
+        gather(run, &set);
+        (void)poll(set.fds, set.count, run->is_outside ? RETRY_MS : REST_MS);
+        handle(run, &set);
+        look_at_clock(run);
+    }
+}
