@@ -40,7 +40,7 @@ const struct command command_run = {
         "deadlock. 4: the run could not be set up.",
     .examples = "  tbmesh run scenarios/clusters/four-studios.yaml -- ibv_devices\n"
                 "  tbmesh run --ranks 2 scenarios/clusters/four-studios.yaml -- \\\n"
-                "      ibv_uc_pingpong -d rdma_en3 -g 1 :: ibv_uc_pingpong -d rdma_en2 -g 1 "
+                "      ibv_uc_pingpong -d rdma_en2 -g 1 :: ibv_uc_pingpong -d rdma_en2 -g 1 "
                 "127.0.0.1",
     .least_operands = 1,
     .most_operands = 1,
@@ -206,7 +206,7 @@ static int run_run(struct cli *cli, int argc, char **argv)
          "ranks run at once where that cannot change the result", NULL},
         {"keep-aslr", 0, 0, G_OPTION_ARG_NONE, &flags.keeps_aslr,
          "leave address space randomisation on", NULL},
-        {NULL},
+        {0},
     };
     struct conductor_options options = {.profile = PROTO_APPLE};
     char **ranks_argv = NULL;

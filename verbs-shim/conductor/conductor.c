@@ -62,6 +62,7 @@ static void begin(struct run *run)
     run->signal_fd = -1;
     run->door.fd = -1;
     run->guard.fd = -1;
+    run->memory.hub_fd = -1;
     for (size_t i = 0; i < RUN_CALLERS_MAX; i++)
         run->callers[i].fd = -1;
     for (uint32_t r = 0; r < PROTO_RANKS_MAX; r++) {

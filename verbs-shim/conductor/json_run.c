@@ -53,7 +53,12 @@ static void add_rank(JsonBuilder *builder, const struct run_rank *rank, size_t r
     json_builder_begin_object(builder);
     json_add_int(builder, "rank", rank->rank);
     json_add_text(builder, "host", rank->host);
-    json_add_int(builder, rank->is_signal ? "signal" : "exit", rank->exit);
+    json_builder_set_member_name(builder, "exit");
+    if (rank->is_signal)
+        json_builder_add_null_value(builder);
+    else
+        json_builder_add_int_value(builder, rank->exit);
+    json_add_int(builder, "signal", rank->is_signal ? rank->exit : 0);
     json_add_bool(builder, "stopped", rank->is_stopped);
     json_add_bool(builder, "opened_device", rank->opened_device);
     begin_object(builder, "calls");

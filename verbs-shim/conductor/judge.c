@@ -203,8 +203,9 @@ void run_judge(struct run *run)
         if (own > worst)
             worst = own;
     }
-    outcome->verdict = worst == RUN_CRASHED ? worst : judge_end(run);
-    if (outcome->verdict == RUN_OK)
+    /* A rank that failed is the reason for what became of those who waited for it. */
+    outcome->verdict = judge_end(run);
+    if (worst != RUN_OK)
         outcome->verdict = worst;
     for (uint32_t i = 0; i < PARAM_COUNT; i++)
         outcome->had_effect[i] =

@@ -219,6 +219,44 @@ static bool is_anybody_running(const struct run *run)
     return false;
 }
 
+/* All actors' times: as long as the sum stands still, nothing has moved. */
+static uint64_t add_times(const struct run *run)
+{
+    const struct sched *s = run->memory.view.sched;
+    uint64_t sum = (uint64_t)sched_now(s).ps;
+
+    for (uint32_t c = 0; c < run->memory.client_count; c++) {
+        for (uint32_t k = 0; run->is_client_alive[c] && k < PROTO_CLIENT_ACTORS; k++)
+            sum += (uint64_t)sched_actor_info(s, c * PROTO_CLIENT_ACTORS + k).vt.ps;
+    }
+    return sum;
+}
+
+/*
+ * Everybody waited for the outside. Only while that is still so may anybody be sent to look again:
+ * with somebody running, a look at a moment of the wall clock could change the order of events.
+ */
+static void ask_outside(struct run *run, int64_t now)
+{
+    uint64_t times;
+
+    if (!run_drive(run) || run->state != SCHED_OUTSIDE) {
+        run->is_outside = false;
+        return;
+    }
+    times = add_times(run);
+    if (times != run->outside_print || run->outside_since_ms == 0) {
+        run->outside_print = times;
+        run->outside_since_ms = now;
+    }
+    run->outside_tries++;
+    tell(run, retry_outside, 0);
+    /* Whoever finds nothing rings again. */
+    run->is_outside = run->state == SCHED_OUTSIDE;
+    if (now - run->outside_since_ms > patience_ms(run))
+        run->end = RUN_OUTSIDE;
+}
+
 /* Decides whether there is anything left to wait for. */
 static void look_at_clock(struct run *run)
 {
@@ -238,14 +276,8 @@ static void look_at_clock(struct run *run)
     if (run->has_failed && now - run->failed_at_ms > GRACE_MS &&
         now - run->progress_since_ms > GRACE_MS)
         run->end = RUN_HOPELESS;
-    if (run->is_outside) {
-        if (run->outside_since_ms == 0)
-            run->outside_since_ms = now;
-        tell(run, retry_outside, 0);
-        run->is_outside = run->state == SCHED_OUTSIDE || run->state == SCHED_RUNNING;
-        if (now - run->progress_since_ms > patience_ms(run))
-            run->end = RUN_OUTSIDE;
-    }
+    if (run->is_outside)
+        ask_outside(run, now);
 }
 
 #define POLLED_MAX (2 + RUN_CALLERS_MAX + 3 * PROTO_RANKS_MAX)
