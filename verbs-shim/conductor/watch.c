@@ -255,6 +255,8 @@ static void ask_outside(struct run *run, int64_t now)
     run->is_outside = run->state == SCHED_OUTSIDE;
     if (now - run->outside_since_ms > patience_ms(run))
         run->end = RUN_OUTSIDE;
+    else if (run->has_failed && now - run->outside_since_ms > GRACE_MS)
+        run->end = RUN_HOPELESS;
 }
 
 /* Decides whether there is anything left to wait for. */
