@@ -117,7 +117,7 @@ says "unknown parameter" stderr "did you mean 'rdma.goodput'"
 run "parameter without a unit" 2 "$tbmesh" sim --set 'rdma.goodput=70' good.yaml
 run "bad models" 2 "$tbmesh" check --models good.yaml good.yaml
 says "bad models" stderr '^good\.yaml:[0-9]+:[0-9]+: '
-for command in storm plan run mpi sweep merge report lesson; do
+for command in storm plan mpi sweep merge report lesson; do
     run "$command" 2 "$tbmesh" "$command" good.yaml
     says "$command" stderr "'$command' is not in this version"
     [ "$(wc -l <stderr)" = 1 ] || fail "$command: more than one line"

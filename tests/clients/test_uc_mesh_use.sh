@@ -1,6 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
 # uc_mesh without a fabric: what it refuses before it opens a device.
+# shellcheck source=tests/clients/lib.sh
 . "$(dirname "$0")/lib.sh"
 
 unset JACCL_RANK MLX_RANK JACCL_IBV_DEVICES MLX_IBV_DEVICES JACCL_COORDINATOR MLX_JACCL_COORDINATOR
