@@ -39,8 +39,7 @@ const struct command command_run = {
         "Exit code 0: all programs ended well. 1: one failed, or crashed. 2: bad input. 3: a\n"
         "deadlock. 4: the run could not be set up.",
     .examples = "  tbmesh run scenarios/clusters/four-studios.yaml -- ibv_devices\n"
-                "  tbmesh run --ranks 2 scenarios/clusters/four-studios.yaml -- "
-                "ibv_uc_pingpong -d rdma_en2 -g 1 :: ibv_uc_pingpong -d rdma_en2 -g 1 127.0.0.1",
+                "  tbmesh run --ranks 2 scenarios/clusters/four-studios.yaml -- ibv_devinfo",
     .least_operands = 1,
     .most_operands = 1,
     .run = run_run,

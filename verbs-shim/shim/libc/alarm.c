@@ -108,7 +108,7 @@ static enum alarm_effect effect_of(int number)
         return ALARM_NONE;
     if (action.sa_handler == SIG_IGN || action.sa_handler == SIG_DFL)
         return ALARM_NONE;
-    return action.sa_flags & SA_RESTART ? ALARM_RESTARTED : ALARM_HANDLED;
+    return (action.sa_flags & SA_RESTART) ? ALARM_RESTARTED : ALARM_HANDLED;
 }
 
 static enum alarm_effect send_signal(const struct timer *t)
@@ -284,7 +284,7 @@ SHIM_EXPORT unsigned alarm(unsigned seconds)
 static struct timer *timer_of(timer_t id)
 {
     for (size_t i = 1; i < TIMERS_MAX; i++) {
-        if (id == (timer_t)&timers[i] && timers[i].kind != TIMER_FREE)
+        if ((id == (timer_t)(&timers[i])) && timers[i].kind != TIMER_FREE)
             return &timers[i];
     }
     return NULL;
@@ -371,7 +371,7 @@ static struct timer *timer_of_fd(int fd)
 SHIM_EXPORT int timerfd_create(clockid_t clock, int flags)
 {
     int event_flags =
-        (flags & TFD_NONBLOCK ? EFD_NONBLOCK : 0) | (flags & TFD_CLOEXEC ? EFD_CLOEXEC : 0);
+        ((flags & TFD_NONBLOCK) ? EFD_NONBLOCK : 0) | ((flags & TFD_CLOEXEC) ? EFD_CLOEXEC : 0);
     struct timer *t;
 
     if (!actor_self() || !vclock_is_settable(clock) || (flags & ~(TFD_NONBLOCK | TFD_CLOEXEC)))

@@ -111,7 +111,7 @@ static int refuse(const struct pd *pd, uintptr_t addr, size_t length, uint64_t i
     const unsigned int remote = IBV_ACCESS_REMOTE_WRITE | IBV_ACCESS_REMOTE_ATOMIC;
 
     if (length == 0 || access & ~(unsigned int)ACCESS_KNOWN)
-        return access & IBV_ACCESS_ZERO_BASED ? EOPNOTSUPP : EINVAL;
+        return (access & IBV_ACCESS_ZERO_BASED) ? EOPNOTSUPP : EINVAL;
     if (access & remote && !(access & IBV_ACCESS_LOCAL_WRITE))
         return EINVAL;
     if (access == IBV_ACCESS_LOCAL_WRITE &&

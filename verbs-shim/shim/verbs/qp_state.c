@@ -193,7 +193,7 @@ int ibv_modify_qp(struct ibv_qp *ibv, struct ibv_qp_attr *attr, int attr_mask)
         return ENOSYS;
     if (!object_is(ibv, LIVE_QP) || attr == NULL)
         return EINVAL;
-    to = attr_mask & IBV_QP_STATE ? attr->qp_state : ibv->state;
+    to = (attr_mask & IBV_QP_STATE) ? attr->qp_state : ibv->state;
     if ((attr_mask & IBV_QP_CUR_STATE && attr->cur_qp_state != ibv->state) ||
         !is_allowed(ibv->qp_type, ibv->state, to, attr_mask) || !is_sane(attr, attr_mask))
         return EINVAL;
