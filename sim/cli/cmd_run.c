@@ -168,11 +168,13 @@ static int run_scenario(struct cli *cli, struct conductor_options *options, char
     struct scenario scenario;
     struct run_outcome outcome;
     struct err err = {0};
+    char ***split;
     int exit_code;
 
     if (!cli_load_scenario(cli, cli->operands[0], &scenario))
         return EXIT_INPUT;
-    options->argv = (char *const *const *)split_commands(ranks_argv, &options->argv_count);
+    split = split_commands(ranks_argv, &options->argv_count);
+    options->argv = (char *const *const *)split;
     options->program_name = "tbmesh";
     options->prints_to_stderr = cli->is_json;
     if (conductor_run(&scenario, options, &outcome, &err)) {
@@ -182,7 +184,7 @@ static int run_scenario(struct cli *cli, struct conductor_options *options, char
         cli_report_err(cli, &err);
         exit_code = err.code == ERR_MEMORY ? EXIT_OURS : EXIT_INPUT;
     }
-    g_free((void *)(uintptr_t)options->argv);
+    g_free(split);
     scenario_done(&scenario);
     return exit_code;
 }
