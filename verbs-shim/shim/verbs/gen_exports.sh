@@ -35,12 +35,15 @@ fi
 awk '{ print $2 }' "$tmp/real" | sort -u | sort -V | awk '/PRIVATE/ { last = last $0 "\n"; next }
     { print } END { printf "%s", last }' >"$tmp/nodes"
 
+# Nothing else is visible. That must not stand in a node with names under old versions: it would
+# hide those, which the node does not list.
+last=$(tail -n 1 "$tmp/nodes")
 previous=
 while read -r node; do
     echo "$node {"
     echo "    global:"
     awk -v node="$node" '$2 == node && $3 == "default" { print "        " $1 ";" }' "$tmp/real"
-    if [ -z "$previous" ]; then
+    if [ "$node" = "$last" ]; then
         echo "    local:"
         echo "        *;"
     fi
