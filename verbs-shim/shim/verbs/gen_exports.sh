@@ -60,7 +60,8 @@ shape() {
         echo NOTHING
         ;;
     ibv_get_device_list | ibv_get_device_name | ibv_open_device | ibv_alloc_pd | ibv_reg_* | \
-        ibv_create_* | ibv_import_* | verbs_open_device | _verbs_init_and_alloc_context)
+        ibv_create_* | ibv_import_* | ibv_*_str | verbs_open_device | \
+        _verbs_init_and_alloc_context)
         echo NULL
         ;;
     ibv_get_cq_event | ibv_get_async_event | ibv_query_gid | ibv_close_device | \
