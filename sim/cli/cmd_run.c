@@ -21,6 +21,7 @@
 #include "sim/scenario/scenario.h"
 #include "verbs-shim/conductor/conductor.h"
 #include "verbs-shim/conductor/json_run.h"
+#include "verbs-shim/proto/proto.h"
 
 static int run_run(struct cli *cli, int argc, char **argv);
 

@@ -29,7 +29,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "sim/base/rng.h"
 #include "sim/core/engine.h"
 #include "sim/core/trace.h"
 #include "sim/fabric/fabric_state.h"

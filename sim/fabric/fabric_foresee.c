@@ -30,7 +30,6 @@
 
 #include "sim/base/ids.h"
 #include "sim/base/units.h"
-#include "sim/core/engine.h"
 #include "sim/fabric/fabric.h"
 #include "sim/fabric/fabric_state.h"
 

@@ -23,6 +23,7 @@
 #include "sim/base/rng.h"
 #include "sim/base/units.h"
 #include "sim/core/engine.h"
+#include "sim/fabric/cluster.h"
 #include "sim/fabric/fabric.h"
 #include "sim/fabric/fabric_state.h"
 

@@ -20,7 +20,6 @@
 #include <stdint.h>
 
 #include "sim/base/ids.h"
-#include "sim/base/rng.h"
 #include "sim/base/units.h"
 #include "sim/core/engine.h"
 #include "sim/fabric/fabric.h"
