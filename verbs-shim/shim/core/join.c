@@ -31,6 +31,7 @@
 #include "verbs-shim/shim/core/client.h"
 #include "verbs-shim/shim/core/sys.h"
 #include "verbs-shim/shim/guest.h"
+#include "verbs-shim/shim/tsc_hook.h"
 
 enum join_state {
     JOIN_NOT_YET,
@@ -230,6 +231,7 @@ static bool join(const char *name)
     atomic_store_explicit(&join_state, JOIN_DONE, memory_order_release);
     (void)pthread_atfork(NULL, NULL, client_forget);
     actor_begin(client.number * PROTO_CLIENT_ACTORS);
+    tsc_start();
     return true;
 }
 
