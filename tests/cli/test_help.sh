@@ -28,8 +28,9 @@ try() {
         esac
         code=0
         # A fit takes a minute; that it starts, and prints what it has when it is stopped, is enough.
+        # In the foreground: else the group gets a second signal, and a second one ends it at once.
         case $line in
-        *" calibrate "*) timeout -s INT 5 sh -c "exec $line" >stdout 2>stderr </dev/null || code=$? ;;
+        *" calibrate "*) timeout --foreground -s INT 5 sh -c "exec $line" >stdout 2>stderr </dev/null || code=$? ;;
         *) sh -c "$line" >stdout 2>stderr </dev/null || code=$? ;;
         esac
         [ "$code" = 0 ] || { [ "$code" = 124 ] && grep -q PARTIAL stderr; } || {
