@@ -49,9 +49,11 @@ bool proto_park_is_sane(const struct proto_chan *chan)
         return false;
     if (chan->park == PROTO_PARK_CALL)
         return chan->call < PROTO_CALL_COUNT;
-    if (chan->park != PROTO_PARK_IDLE)
+    if (chan->park != PROTO_PARK_IDLE && chan->park != PROTO_PARK_EXTERNAL)
         return true;
-    if (chan->grid <= 0 || chan->polled_count == 0 || chan->polled_count > PROTO_POLLED_MAX)
+    if (chan->park == PROTO_PARK_IDLE && (chan->grid <= 0 || chan->polled_count == 0))
+        return false;
+    if (chan->polled_count > PROTO_POLLED_MAX)
         return false;
     for (uint32_t i = 0; i < chan->polled_count; i++) {
         if (chan->polled[i] >= PROTO_CQS_MAX)

@@ -120,6 +120,7 @@ enum proto_call {
     PROTO_CALL_FLUSH_QP,   /* queue pair, to ERR: what is posted completes with a flush error */
     PROTO_CALL_NEW_ACTOR,  /* a thread is about to start -> reply[0] its actor number */
     PROTO_CALL_DROP_ACTOR, /* ... and could not: raw[0] its number */
+    PROTO_CALL_ORDER,      /* nothing: the answer itself says that everybody's past is over */
     PROTO_CALL_COUNT
 };
 
@@ -163,14 +164,14 @@ struct proto_chan {
     _Alignas(64) _Atomic int64_t vt; /* released before the command that carries it */
     _Atomic uint32_t is_sleeping;    /* the actor is about to wait on `turn` in the kernel */
     uint32_t park;                   /* enum proto_park */
-    int64_t first;    /* idle: earliest completion it knows in what it polls; or never */
+    int64_t first;    /* idle, external: earliest completion it knows in `polled`; or never */
     int64_t grid;     /* idle: time of one round of polls */
     int64_t deadline; /* wait, external; or never */
     uint64_t key;     /* wait */
     uint32_t call;    /* enum proto_call */
     uint32_t polled_count;
     _Alignas(64) union proto_call_args args;
-    _Alignas(64) uint16_t polled[PROTO_POLLED_MAX]; /* idle: completion queues */
+    _Alignas(64) uint16_t polled[PROTO_POLLED_MAX]; /* idle, external: completion queues */
 };
 
 enum proto_command_kind {

@@ -259,18 +259,42 @@ void sched_client_died(const struct sched_view *view, uint32_t client_ix)
     sched_forget_consumer(view, client_ix);
 }
 
-static void park_idle(struct sched *s, struct sched_actor *actor, uint32_t actor_ix,
-                      const struct proto_chan *chan)
+/* The queues in which a completion lets the actor go on. */
+static void watch_queues(struct sched *s, struct sched_actor *actor, uint32_t actor_ix,
+                         const struct proto_chan *chan)
 {
     uint16_t *polled = sched_polled_at(s, actor_ix);
+    uint32_t count = chan->polled_count;
+
+    count = count < PROTO_POLLED_MAX ? count : PROTO_POLLED_MAX;
+    actor->first = count > 0 ? chan->first : PROTO_NEVER;
+    polled[0] = (uint16_t)count;
+    for (uint32_t i = 0; i < count; i++)
+        polled[i + 1] = chan->polled[i];
+}
+
+/* Are there events that the client has not taken? */
+static bool has_untaken(const struct sched_view *view, uint32_t client)
+{
+    return sched_client_at(view->sched, client)->late_head != ID_NONE ||
+           ring_readable(&view->segments[client]->event_ring, PROTO_EVENTS) != 0;
+}
+
+static void park_idle(const struct sched_view *view, struct sched_actor *actor, uint32_t actor_ix,
+                      const struct proto_chan *chan)
+{
+    struct sched *s = view->sched;
     uint32_t commands = (uint32_t)sched_client_at(s, actor_ix / PROTO_CLIENT_ACTORS)->commands;
 
     actor->state = SCHED_ACTOR_IDLE;
-    actor->first = chan->first;
     actor->grid = chan->grid;
-    polled[0] = (uint16_t)chan->polled_count;
-    for (uint32_t i = 0; i < chan->polled_count; i++)
-        polled[i + 1] = chan->polled[i];
+    watch_queues(s, actor, actor_ix, chan);
+    /* What was told while the actor still ran is not in what it says: it has to look once more. */
+    if (has_untaken(view, actor_ix / PROTO_CLIENT_ACTORS)) {
+        actor->state = SCHED_ACTOR_READY;
+        actor->resume = PROTO_RESUME_POLL;
+        return;
+    }
     /* Only empty polls since it was asked to confirm? */
     if (actor->confirm == 0 || actor->lately != commands)
         actor->confirm = 0;
@@ -301,7 +325,7 @@ bool sched_park(const struct sched_view *view, uint32_t actor_ix)
         actor->confirm = 0;
     switch ((enum proto_park)chan->park) {
     case PROTO_PARK_IDLE:
-        park_idle(s, actor, actor_ix, chan);
+        park_idle(view, actor, actor_ix, chan);
         break;
     case PROTO_PARK_WAIT:
         actor->state = SCHED_ACTOR_WAIT;
@@ -311,6 +335,7 @@ bool sched_park(const struct sched_view *view, uint32_t actor_ix)
     case PROTO_PARK_EXTERNAL:
         actor->state = SCHED_ACTOR_EXTERNAL;
         actor->deadline = chan->deadline;
+        watch_queues(s, actor, actor_ix, chan);
         /* What has been executed had really been done before, so the actor has seen it. */
         actor->outside_seen = s->outside_count;
         break;
@@ -366,7 +391,8 @@ static int64_t act_time(const struct sched_view *view, uint32_t actor_ix)
         return actor->deadline == PROTO_NEVER ? PROTO_NEVER : time_max(actor->vt, actor->deadline);
     case SCHED_ACTOR_EXTERNAL:
         set_retry(s, actor, sched_agreed(s, sched_client_at(s, client)->rank)->side_latency);
-        return time_min(actor->retry, actor->deadline);
+        return time_min(actor->retry,
+                        time_max(actor->vt, time_min(actor->deadline, actor->first)));
     case SCHED_ACTOR_NONE:
         break;
     }
@@ -532,6 +558,7 @@ static void answer(const struct sched_view *view, uint32_t actor_ix, struct prot
         if (args.raw[0] >= 0 && args.raw[0] / PROTO_CLIENT_ACTORS == client)
             remove_actor(s, (uint32_t)args.raw[0]);
         break;
+    case PROTO_CALL_ORDER:
     case PROTO_CALL_COUNT:
         break;
     }
@@ -543,7 +570,8 @@ static enum proto_resume why(const struct sched_actor *actor)
 {
     if (actor->state == SCHED_ACTOR_IDLE)
         return PROTO_RESUME_POLL;
-    if (actor->state == SCHED_ACTOR_EXTERNAL && actor->retry <= actor->deadline)
+    if (actor->state == SCHED_ACTOR_EXTERNAL && actor->retry <= actor->deadline &&
+        actor->retry <= actor->first)
         return PROTO_RESUME_RETRY;
     return actor->state == SCHED_ACTOR_READY ? (enum proto_resume)actor->resume
                                              : PROTO_RESUME_TIMEOUT;

@@ -112,7 +112,7 @@ static void tell(const struct sched_view *view, uint32_t client_ix, const struct
         put_late(view->sched, client, event);
 }
 
-/* A completion will be in `cq` at `at`: who polls it idly may go on. */
+/* A completion will be in `cq` at `at`: who polls it idly or watches it may go on. */
 static void notice(struct sched *s, uint32_t client, uint32_t cq, int64_t at)
 {
     uint32_t base = client * PROTO_CLIENT_ACTORS;
@@ -122,7 +122,8 @@ static void notice(struct sched *s, uint32_t client, uint32_t cq, int64_t at)
         struct sched_actor *actor = sched_actor_at(s, base + k);
         const uint16_t *polled = sched_polled_at(s, base + k);
 
-        if (actor->state != SCHED_ACTOR_IDLE || at >= actor->first)
+        if ((actor->state != SCHED_ACTOR_IDLE && actor->state != SCHED_ACTOR_EXTERNAL) ||
+            at >= actor->first)
             continue;
         for (uint32_t i = 1; i <= polled[0]; i++) {
             if (polled[i] != cq)

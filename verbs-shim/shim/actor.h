@@ -70,6 +70,24 @@ SHIM_EXPORT bool actor_wait_outside(struct actor *a, bool (*try)(void *ctx), voi
 /* Tells that this actor did something that others may wait for with actor_wait_outside. */
 SHIM_EXPORT void actor_acted_outside(struct actor *a);
 
+/*
+ * Waits until everybody whose time is earlier has acted. What several processes do between this and
+ * their next charge happens in order of time, whatever else runs at once: so are calls on sockets.
+ */
+SHIM_EXPORT void actor_order(struct actor *a);
+
+/* Completion queues whose events make descriptors readable. */
+struct actor_watch {
+    uint16_t cqs[PROTO_POLLED_MAX];
+    uint32_t count;
+    simtime first; /* earliest completion that is known in them; or never */
+};
+
+/* As actor_wait_outside; also false, at that time, when a completion is due in one of the queues.
+ * `watch`: may be NULL. */
+SHIM_EXPORT bool actor_wait_watching(struct actor *a, bool (*try)(void *ctx), void *ctx,
+                                     simtime deadline, const struct actor_watch *watch);
+
 /* Polling: see fold.h. Parks as idle: `cqs` are polled in turn, a round takes `grid`, the earliest
  * completion known in them is due at `first` (or never). Returns with the actor's time on the grid,
  * before the completion. */

@@ -27,6 +27,8 @@
 #define actor_acted_outside tbmesh_actor_acted_outside
 #define actor_calls         tbmesh_actor_calls
 #define actor_idle          tbmesh_actor_idle
+#define actor_order         tbmesh_actor_order
+#define actor_wait_watching tbmesh_actor_wait_watching
 #define actor_lease         tbmesh_actor_lease
 #define actor_jump          tbmesh_actor_jump
 #define actor_trace         tbmesh_actor_trace

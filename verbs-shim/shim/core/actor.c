@@ -295,7 +295,31 @@ void actor_wake(struct actor *a, uint64_t key, uint32_t count)
     actor_post(a, &command);
 }
 
+/* What the actor polls or watches, for its channel. */
+static void show_queues(struct actor *a, const uint16_t *cqs, uint32_t count, simtime first)
+{
+    struct proto_chan *chan = a->chan;
+
+    chan->polled_count = count < PROTO_POLLED_MAX ? count : PROTO_POLLED_MAX;
+    memcpy(chan->polled, cqs, chan->polled_count * sizeof cqs[0]);
+    chan->first = first.ps;
+}
+
+void actor_order(struct actor *a)
+{
+    const union proto_call_args none = {.raw = {0}};
+
+    a->calls++;
+    (void)actor_call(a, PROTO_CALL_ORDER, &none, NULL);
+}
+
 bool actor_wait_outside(struct actor *a, bool (*try)(void *ctx), void *ctx, simtime deadline)
+{
+    return actor_wait_watching(a, try, ctx, deadline, NULL);
+}
+
+bool actor_wait_watching(struct actor *a, bool (*try)(void *ctx), void *ctx, simtime deadline,
+                         const struct actor_watch *watch)
 {
     a->calls++;
     for (;;) {
@@ -304,6 +328,9 @@ bool actor_wait_outside(struct actor *a, bool (*try)(void *ctx), void *ctx, simt
         if (try(ctx))
             return true;
         a->chan->deadline = deadline.ps;
+        a->chan->polled_count = 0;
+        if (watch)
+            show_queues(a, watch->cqs, watch->count, watch->first);
         resume = park(a, PROTO_PARK_EXTERNAL);
         if (resume == PROTO_RESUME_TIMEOUT)
             return false;
@@ -327,10 +354,8 @@ void actor_idle(struct actor *a, const uint16_t *cqs, uint32_t count, simspan gr
     struct proto_chan *chan = a->chan;
     int64_t before = a->vt;
 
-    chan->polled_count = count < PROTO_POLLED_MAX ? count : PROTO_POLLED_MAX;
-    memcpy(chan->polled, cqs, chan->polled_count * sizeof cqs[0]);
+    show_queues(a, cqs, count, (simtime){time_min(first.ps, alarm_set.due)});
     chan->grid = grid.ps;
-    chan->first = time_min(first.ps, alarm_set.due);
     (void)park(a, PROTO_PARK_IDLE);
     client.segment->stats.folded +=
         (uint64_t)((a->vt - before) / client.segment->agreed.charge[PROTO_CHARGE_POLL_EMPTY]);

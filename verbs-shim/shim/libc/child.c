@@ -54,7 +54,7 @@ SHIM_EXPORT pid_t wait4(pid_t who, int *ret_status, int options, struct rusage *
 
     if (!a)
         return REAL(wait4)(who, ret_status, options, ret_usage);
-    actor_charge(a, PROTO_CHARGE_SOCKET, 1);
+    begin_outside(a);
     if (!try_child(&call) && !(options & WNOHANG) &&
         wait_outside_restarting(a, try_child, &call, simtime_never()) != WAIT_DONE) {
         errno = EINTR;
@@ -104,7 +104,7 @@ SHIM_EXPORT int waitid(idtype_t type, id_t who, siginfo_t *ret_info, int options
 
     if (!a)
         return REAL(waitid)(type, who, ret_info, options);
-    actor_charge(a, PROTO_CHARGE_SOCKET, 1);
+    begin_outside(a);
     if (!try_id(&call) && !(options & WNOHANG) &&
         wait_outside_restarting(a, try_id, &call, simtime_never()) != WAIT_DONE) {
         errno = EINTR;

@@ -51,7 +51,7 @@ static bool try_look(void *ctx)
 
 static int look_until(struct actor *a, struct look *look, simtime deadline)
 {
-    actor_charge(a, PROTO_CHARGE_SOCKET, 1);
+    begin_outside(a);
     (void)alarm_fire(a);
     if (!try_look(look)) {
         enum wait_end end = wait_outside(a, try_look, look, deadline);
@@ -69,7 +69,7 @@ static int look_until(struct actor *a, struct look *look, simtime deadline)
 /* 0, or -1 and EINTR. */
 static int only_sleep(struct actor *a, simtime deadline)
 {
-    actor_charge(a, PROTO_CHARGE_SOCKET, 1);
+    begin_outside(a);
     if (wait_until(a, deadline) == WAIT_TIMEOUT)
         return 0;
     errno = EINTR;

@@ -92,7 +92,7 @@ SHIM_EXPORT int connect(int fd, __CONST_SOCKADDR_ARG address, socklen_t size)
 
     if (!a)
         return REAL(connect)(fd, address.__sockaddr__, size);
-    actor_charge(a, PROTO_CHARGE_SOCKET, 1);
+    begin_outside(a);
     if (fd_is_blocking(fd)) {
         int error = connect_waiting(a, &c);
 
@@ -159,7 +159,7 @@ SHIM_EXPORT int accept4(int fd, __SOCKADDR_ARG ret_address, socklen_t *restrict 
 
     if (!a)
         return REAL(accept4)(fd, ret_address.__sockaddr__, ret_size, flags);
-    actor_charge(a, PROTO_CHARGE_SOCKET, 1);
+    begin_outside(a);
     if (!try_accept(&c) && fd_is_blocking(fd) &&
         wait_outside_restarting(a, try_accept, &c, accept_deadline(a, fd)) == WAIT_SIGNAL)
         c.error = EINTR;
@@ -183,7 +183,7 @@ SHIM_EXPORT int listen(int fd, int backlog)
 
     if (!a)
         return REAL(listen)(fd, backlog);
-    actor_charge(a, PROTO_CHARGE_SOCKET, 1);
+    begin_outside(a);
     rc = REAL(listen)(fd, backlog < BACKLOG_LEAST ? BACKLOG_LEAST : backlog);
     if (rc == 0)
         actor_acted_outside(a);
@@ -197,7 +197,7 @@ SHIM_EXPORT int shutdown(int fd, int how)
 
     if (!a)
         return REAL(shutdown)(fd, how);
-    actor_charge(a, PROTO_CHARGE_SOCKET, 1);
+    begin_outside(a);
     rc = REAL(shutdown)(fd, how);
     if (rc == 0)
         actor_acted_outside(a);
@@ -222,7 +222,7 @@ SHIM_EXPORT int close(int fd)
         return REAL(close)(fd);
     kind = fd_kind_of(fd);
     if (kind != FD_FILE)
-        actor_charge(a, PROTO_CHARGE_SOCKET, 1);
+        begin_outside(a);
     rc = REAL(close)(fd);
     if (rc == 0)
         announce_closed(a, fd, kind);
@@ -272,7 +272,7 @@ SHIM_EXPORT int flock(int fd, int operation)
 
     if (!a)
         return REAL(flock)(fd, operation);
-    actor_charge(a, PROTO_CHARGE_SOCKET, 1);
+    begin_outside(a);
     if (!try_file_lock(&lock) && !(operation & LOCK_NB) &&
         wait_outside_restarting(a, try_file_lock, &lock, simtime_never()) == WAIT_SIGNAL)
         lock.error = EINTR;

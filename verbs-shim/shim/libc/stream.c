@@ -159,7 +159,7 @@ static ssize_t transfer(struct actor *a, struct transfer *t)
     bool is_all;
     int error;
 
-    actor_charge(a, PROTO_CHARGE_SOCKET, 1);
+    begin_outside(a);
     is_all = wants_all(t);
     do {
         error = transfer_step(a, t);

@@ -20,4 +20,15 @@ enum wait_end wait_outside(struct actor *a, bool (*try)(void *ctx), void *ctx, s
 enum wait_end wait_outside_restarting(struct actor *a, bool (*try)(void *ctx), void *ctx,
                                       simtime deadline);
 
+/*
+ * How every call on a socket, a pipe or a child begins: it costs its time, and nobody whose time is
+ * earlier has still to act. So what several processes do to each other through the kernel happens
+ * in order of virtual time.
+ */
+static inline void begin_outside(struct actor *a)
+{
+    actor_charge(a, PROTO_CHARGE_SOCKET, 1);
+    actor_order(a);
+}
+
 #endif

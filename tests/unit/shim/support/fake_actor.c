@@ -202,6 +202,11 @@ bool actor_wait_outside(struct actor *a, bool (*try)(void *ctx), void *ctx, simt
     return false;
 }
 
+void actor_order(struct actor *a)
+{
+    hand_over(a);
+}
+
 void actor_acted_outside(struct actor *a)
 {
     outside_at = a->vt;
