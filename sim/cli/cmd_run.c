@@ -138,6 +138,7 @@ struct run_flags {
     int ranks;
     int fold;
     int spin;
+    int patience;
     gboolean is_parallel;
     gboolean keeps_aslr;
 };
@@ -157,6 +158,7 @@ static bool take_flags(const struct run_flags *flags, struct conductor_options *
         flags->variant && strcmp(flags->variant, "observed") == 0 ? PROTO_OBSERVED : PROTO_TECHNOTE;
     options->ranks = (uint32_t)flags->ranks;
     options->log_dir = flags->log_dir;
+    options->patience_s = flags->patience > 0 ? (uint32_t)flags->patience : 0;
     options->fold_after = flags->fold;
     options->spin = flags->spin;
     options->is_parallel = flags->is_parallel;
@@ -203,6 +205,8 @@ static int run_run(struct cli *cli, int argc, char **argv)
          "empty polls in a row before they are folded; 0: never", "K"},
         {"spin", 0, 0, G_OPTION_ARG_INT, &flags.spin,
          "rounds that a waiting thread stays awake; by default where cores allow", "N"},
+        {"patience", 0, 0, G_OPTION_ARG_INT, &flags.patience,
+         "seconds of real time for what does not move: 10 for a socket, 60 for a computation", "S"},
         {"parallel", 0, 0, G_OPTION_ARG_NONE, &flags.is_parallel,
          "ranks run at once where that cannot change the result", NULL},
         {"keep-aslr", 0, 0, G_OPTION_ARG_NONE, &flags.keeps_aslr,

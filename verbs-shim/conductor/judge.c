@@ -176,9 +176,16 @@ static enum run_verdict judge_end(struct run *run)
     case RUN_INTERRUPTED:
         run_add_finding(run, false, "interrupted", "all ranks", "stopped by a signal");
         return RUN_FAILED;
+    case RUN_STRAY:
+        run_add_finding(run, false, run->stray_computes ? "computes" : "hangs",
+                        run_rank_name(run, run->stray_client / PROTO_RANK_CLIENTS),
+                        run->stray_computes
+                            ? "computes without a call that the clock knows: it may spin on memory"
+                            : "waits for something that the clock knows nothing of, and keeps "
+                              "everybody waiting");
+        return RUN_DEADLOCK;
     case RUN_GOES_ON:
     case RUN_ALL_ENDED:
-    case RUN_STRAY:
     case RUN_HOPELESS:
         break;
     }

@@ -99,8 +99,9 @@ static bool has_mark(pid_t pid, const char *mark, char *bytes)
     return false;
 }
 
-/* One pass. Returns how many were found that may still run. */
-static size_t kill_pass(const char *mark, pid_t parent, pid_t spared, char *bytes)
+/* Goes over all processes once and sends `number` (0: nothing) to those that are meant. Returns how
+ * many of them may still run. */
+static size_t pass_over(const char *mark, pid_t parent, pid_t spared, int number, char *bytes)
 {
     DIR *folder = opendir("/proc");
     const struct dirent *entry;
@@ -116,7 +117,8 @@ static size_t kill_pass(const char *mark, pid_t parent, pid_t spared, char *byte
         if (!(parent > 0 && line.parent == parent) && !has_mark(pid, mark, bytes))
             continue;
         count++;
-        (void)kill(pid, SIGKILL);
+        if (number)
+            (void)kill(pid, number);
     }
     if (folder)
         (void)closedir(folder);
@@ -129,9 +131,18 @@ void proc_kill_marked(const char *mark, pid_t parent, pid_t spared)
     char *bytes = malloc(ENVIRON_BYTES);
 
     for (int round = 0; bytes && round < KILL_ROUNDS; round++) {
-        if (kill_pass(mark, parent, spared, bytes) == 0)
+        if (pass_over(mark, parent, spared, SIGKILL, bytes) == 0)
             break;
         (void)nanosleep(&pause, NULL);
     }
     free(bytes);
+}
+
+size_t proc_count_marked(const char *mark, pid_t spared)
+{
+    char *bytes = malloc(ENVIRON_BYTES);
+    size_t count = bytes ? pass_over(mark, 0, spared, 0, bytes) : SIZE_MAX;
+
+    free(bytes);
+    return count;
 }

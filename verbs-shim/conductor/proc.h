@@ -4,6 +4,7 @@
 #define VERBS_SHIM_CONDUCTOR_PROC_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 #include <sys/types.h>
 
@@ -13,6 +14,9 @@ bool proc_is_alive(pid_t pid);
 /* CPU time of all threads so far, in ticks of the kernel's clock; and one of its state letters, 0
  * when there is no such process. */
 char proc_look(pid_t pid, uint64_t *ret_ticks);
+
+/* How many processes, `spared` not among them, have `mark` in their environment and may run. */
+size_t proc_count_marked(const char *mark, pid_t spared);
 
 /*
  * Sends SIGKILL to every process whose environment has `mark` ("NAME=value"), and to children of

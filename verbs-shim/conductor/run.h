@@ -93,6 +93,7 @@ struct run {
     bool has_warned_waiting;
     uint32_t stray_client; /* with RUN_STRAY and RUN_LOCKED */
     uint64_t stray_ticks;
+    int64_t stray_since_ms;
     bool stray_computes;
     pid_t lock_owner;
     bool has_failed; /* a rank failed or was killed ... */

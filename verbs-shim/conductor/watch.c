@@ -32,7 +32,10 @@
 #define RETRY_MS    2     /* between looks at the outside while everybody waits for it */
 #define REST_MS     50    /* else */
 #define GRACE_MS    500   /* for the others after a rank has failed */
-#define PATIENCE_MS 10000 /* for what does not move at all */
+#define PATIENCE_MS 10000 /* for what happens outside, if anybody is there */
+#define ALONE_MS    500   /* if all processes of the run wait themselves */
+#define STRAY_MS    800   /* a turn that long is looked at */
+#define COMPUTE_MS  60000 /* a turn that computes all the time */
 
 static int64_t now_ms(void)
 {
@@ -42,9 +45,24 @@ static int64_t now_ms(void)
     return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
 }
 
+/* Is every process of the run a client, so that there is no outside? */
+static bool is_alone(const struct run *run)
+{
+    size_t clients = 0;
+
+    for (uint32_t c = 0; c < run->memory.client_count; c++)
+        clients += run->is_client_alive[c];
+    return proc_count_marked(run->mark, run->guard.pid) <= clients;
+}
+
 static int64_t patience_ms(const struct run *run)
 {
     return run->options->patience_s ? (int64_t)run->options->patience_s * 1000 : PATIENCE_MS;
+}
+
+static int64_t compute_ms(const struct run *run)
+{
+    return run->options->patience_s ? (int64_t)run->options->patience_s * 1000 : COMPUTE_MS;
 }
 
 bool run_drive(struct run *run)
@@ -253,10 +271,51 @@ static void ask_outside(struct run *run, int64_t now)
     tell(run, retry_outside, 0);
     /* Whoever finds nothing rings again. */
     run->is_outside = run->state == SCHED_OUTSIDE;
-    if (now - run->outside_since_ms > patience_ms(run))
+    if (now - run->outside_since_ms > patience_ms(run) ||
+        (now - run->outside_since_ms > ALONE_MS && is_alone(run)))
         run->end = RUN_OUTSIDE;
     else if (run->has_failed && now - run->outside_since_ms > GRACE_MS)
         run->end = RUN_HOPELESS;
+}
+
+/* The client that has the turn; false: none. */
+static bool find_runner(const struct run *run, uint32_t *ret_client)
+{
+    for (uint32_t c = 0; c < run->memory.client_count; c++) {
+        for (uint32_t k = 0; run->is_client_alive[c] && k < PROTO_CLIENT_ACTORS; k++) {
+            if (sched_actor_info(run->memory.view.sched, c * PROTO_CLIENT_ACTORS + k).state ==
+                SCHED_ACTOR_RUNNING) {
+                *ret_client = c;
+                return true;
+            }
+        }
+    }
+    return false;
+}
+
+/*
+ * Somebody has the turn and has not given it back for a while. It may compute, and then it has long
+ * to go on. If it neither computes nor gives the turn back, it waits for something that the clock
+ * knows nothing of, and everybody waits for it.
+ */
+static void look_at_runner(struct run *run, int64_t now)
+{
+    uint64_t ticks;
+    uint32_t client;
+    char state;
+
+    if (run->state == SCHED_STARTING || now - run->progress_since_ms < STRAY_MS ||
+        !find_runner(run, &client))
+        return;
+    state = proc_look(run->client_pid[client], &ticks);
+    if (ticks != run->stray_ticks || client != run->stray_client || run->stray_since_ms == 0) {
+        run->stray_ticks = ticks;
+        run->stray_client = client;
+        run->stray_since_ms = now;
+    }
+    run->stray_computes = state == 'R' || now - run->stray_since_ms < STRAY_MS / 2;
+    if (!run->stray_computes || now - run->progress_since_ms > compute_ms(run))
+        run->end = RUN_STRAY;
 }
 
 /* Decides whether there is anything left to wait for. */
@@ -280,6 +339,8 @@ static void look_at_clock(struct run *run)
         run->end = RUN_HOPELESS;
     if (run->is_outside)
         ask_outside(run, now);
+    else
+        look_at_runner(run, now);
 }
 
 #define POLLED_MAX (2 + RUN_CALLERS_MAX + 3 * PROTO_RANKS_MAX)
