@@ -30,7 +30,7 @@ near() {
 run "ibv_devices" 0 timeout 60 "$tbmesh" run "$macs" -- ibv_devices
 for mac in 1 2 3 4; do
     for port in 2 3 4 5 6 7; do
-        says "ibv_devices" stdout "^\[studio$mac\][[:space:]]+rdma_en$port[[:space:]]+[0-9a-f]{12}ac05\$"
+        says "ibv_devices" stdout "^\[studio$mac\][[:space:]]+rdma_en${port}[[:space:]]+[0-9a-f]{12}ac05\$"
     done
 done
 [ "$(grep -c ac05 stdout)" = 24 ] || fail "ibv_devices: not 24 devices"

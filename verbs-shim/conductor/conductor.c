@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "verbs-shim/conductor/conductor.h"
 
+#include <poll.h>
 #include <signal.h>
 #include <stdbool.h>
 #include <stddef.h>
@@ -19,6 +20,18 @@
 #include "verbs-shim/conductor/proc.h"
 #include "verbs-shim/conductor/run.h"
 
+#define LEAVE_MS 500 /* from leaving the simulation to the process's end */
+
+/* All processes of the rank have left the simulation: its program is about to end by itself. */
+static bool has_left(const struct run *run, uint32_t rank)
+{
+    for (uint32_t k = 0; k < run->joined[rank]; k++) {
+        if (run->is_client_alive[rank * PROTO_RANK_CLIENTS + k])
+            return false;
+    }
+    return run->joined[rank] > 0;
+}
+
 /* Ends what still runs, reaps it, and passes on the last that it printed. */
 static void stop_all(struct run *run)
 {
@@ -27,7 +40,11 @@ static void stop_all(struct run *run)
 
         if (!child->is_running)
             continue;
-        /* It may have ended by itself a moment ago. */
+        if (has_left(run, r)) {
+            struct pollfd end = {.fd = child->pidfd, .events = POLLIN};
+
+            (void)poll(&end, 1, LEAVE_MS);
+        }
         if (waitpid(child->pid, &child->status, WNOHANG) != child->pid) {
             child->is_stopped = true;
             (void)kill(child->pid, SIGKILL);

@@ -105,6 +105,12 @@ static void mix(uint64_t *hash, uint64_t x)
     *hash ^= *hash >> 29;
 }
 
+/* Does the scheduler's state still make sense? */
+static bool is_whole(const struct run *run)
+{
+    return run->end != RUN_DAMAGED && run->end != RUN_LOCKED;
+}
+
 static void judge_rank(struct run *run, uint32_t rank)
 {
     const struct run_child *child = &run->children[rank];
@@ -119,7 +125,7 @@ static void judge_rank(struct run *run, uint32_t rank)
         .bytes_to = mem_alloc_zeroed(run->rank_count, sizeof *result->bytes_to),
         .messages_to = mem_alloc_zeroed(run->rank_count, sizeof *result->messages_to),
     };
-    for (uint32_t to = 0; to < run->rank_count; to++) {
+    for (uint32_t to = 0; is_whole(run) && to < run->rank_count; to++) {
         result->bytes_to[to] = sched_bytes(run->memory.view.sched, rank, to);
         result->messages_to[to] = sched_messages(run->memory.view.sched, rank, to);
     }
@@ -170,7 +176,8 @@ static enum run_verdict judge_end(struct run *run)
         return RUN_CRASHED;
     case RUN_LOCKED:
         run_add_finding(run, false, "lock", "all ranks",
-                        "thread %d was stopped or killed inside the scheduler",
+                        "thread %d ended or hung inside the scheduler: it was killed there, or a "
+                        "program wrote into the memory that the ranks share",
                         (int)run->lock_owner);
         return RUN_CRASHED;
     case RUN_INTERRUPTED:
@@ -199,8 +206,10 @@ void run_judge(struct run *run)
 
     outcome->rank_count = run->rank_count;
     outcome->ranks = mem_alloc_zeroed(run->rank_count, sizeof *outcome->ranks);
-    outcome->virtual_end = sched_now(run->memory.view.sched);
-    outcome->trace_hash = sched_hash(run->memory.view.sched);
+    if (is_whole(run)) {
+        outcome->virtual_end = sched_now(run->memory.view.sched);
+        outcome->trace_hash = sched_hash(run->memory.view.sched);
+    }
     outcome->is_reproducible = true;
     for (uint32_t r = 0; r < run->rank_count; r++) {
         enum run_verdict own;
@@ -214,7 +223,7 @@ void run_judge(struct run *run)
     outcome->verdict = judge_end(run);
     if (worst != RUN_OK)
         outcome->verdict = worst;
-    for (uint32_t i = 0; i < PARAM_COUNT; i++)
+    for (uint32_t i = 0; is_whole(run) && i < PARAM_COUNT; i++)
         outcome->had_effect[i] =
             fabric_param_had_effect(sched_fabric(run->memory.view.sched), (enum param_id)i);
 }

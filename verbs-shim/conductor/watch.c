@@ -19,6 +19,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "verbs-shim/conductor/careful.h"
 #include "verbs-shim/conductor/conductor.h"
 #include "verbs-shim/conductor/door.h"
 #include "verbs-shim/conductor/lock.h"
@@ -65,39 +66,38 @@ static int64_t compute_ms(const struct run *run)
     return run->options->patience_s ? (int64_t)run->options->patience_s * 1000 : COMPUTE_MS;
 }
 
-bool run_drive(struct run *run)
-{
-    struct proto_hub *hub = run->memory.hub;
-    pid_t owner = lock_take(&hub->lock);
+/* What is done under the hub's lock. */
+struct step {
+    struct run *run;
+    void (*change)(struct run *run, uint32_t number); /* NULL: only moves the scheduler on */
+    uint32_t number;
+};
 
-    if (owner) {
-        run->lock_owner = owner;
-        run->end = RUN_LOCKED;
-        return false;
-    }
+static void do_step(void *ctx)
+{
+    const struct step *step = ctx;
+    struct run *run = step->run;
+
+    if (step->change)
+        step->change(run, step->number);
     for (;;) {
         uint32_t granted;
         struct proto_chan *chan;
 
         run->state = sched_next(&run->memory.view, &granted);
         if (run->state != SCHED_GRANTED)
-            break;
-        (void)atomic_fetch_add(&hub->progress, 1);
+            return;
+        (void)atomic_fetch_add(&run->memory.hub->progress, 1);
         chan = &run->memory.view.segments[granted / PROTO_CLIENT_ACTORS]
                     ->chan[granted % PROTO_CLIENT_ACTORS];
         lock_wake_turn(&chan->turn, &chan->is_sleeping);
     }
-    lock_give(&hub->lock);
-    if (run->state == SCHED_DEADLOCK)
-        run->end = RUN_STUCK;
-    else if (run->state == SCHED_BROKEN)
-        run->end = RUN_DAMAGED;
-    return run->end == RUN_GOES_ON;
 }
 
 /* Changes the scheduler's state under its lock, and moves on. */
 static void tell(struct run *run, void (*change)(struct run *run, uint32_t number), uint32_t number)
 {
+    struct step step = {.run = run, .change = change, .number = number};
     pid_t owner = lock_take(&run->memory.hub->lock);
 
     if (owner) {
@@ -105,9 +105,21 @@ static void tell(struct run *run, void (*change)(struct run *run, uint32_t numbe
         run->end = RUN_LOCKED;
         return;
     }
-    change(run, number);
+    if (!careful_call(do_step, &step)) {
+        run->end = RUN_DAMAGED; /* the lock stays: nobody shall go on from here */
+        return;
+    }
     lock_give(&run->memory.hub->lock);
-    (void)run_drive(run);
+    if (run->state == SCHED_DEADLOCK)
+        run->end = RUN_STUCK;
+    else if (run->state == SCHED_BROKEN)
+        run->end = RUN_DAMAGED;
+}
+
+bool run_drive(struct run *run)
+{
+    tell(run, NULL, 0);
+    return run->end == RUN_GOES_ON;
 }
 
 static void join_client(struct run *run, uint32_t client)
@@ -237,17 +249,23 @@ static bool is_anybody_running(const struct run *run)
     return false;
 }
 
-/* All actors' times: as long as the sum stands still, nothing has moved. */
-static uint64_t add_times(const struct run *run)
-{
-    const struct sched *s = run->memory.view.sched;
-    uint64_t sum = (uint64_t)sched_now(s).ps;
+struct times {
+    const struct run *run;
+    uint64_t sum;
+};
 
+/* All actors' times: as long as the sum stands still, nothing has moved. */
+static void add_times(void *ctx)
+{
+    struct times *times = ctx;
+    const struct run *run = times->run;
+    const struct sched *s = run->memory.view.sched;
+
+    times->sum = (uint64_t)sched_now(s).ps;
     for (uint32_t c = 0; c < run->memory.client_count; c++) {
         for (uint32_t k = 0; run->is_client_alive[c] && k < PROTO_CLIENT_ACTORS; k++)
-            sum += (uint64_t)sched_actor_info(s, c * PROTO_CLIENT_ACTORS + k).vt.ps;
+            times->sum += (uint64_t)sched_actor_info(s, c * PROTO_CLIENT_ACTORS + k).vt.ps;
     }
-    return sum;
 }
 
 /*
@@ -256,15 +274,18 @@ static uint64_t add_times(const struct run *run)
  */
 static void ask_outside(struct run *run, int64_t now)
 {
-    uint64_t times;
+    struct times times = {.run = run};
 
     if (!run_drive(run) || run->state != SCHED_OUTSIDE) {
         run->is_outside = false;
         return;
     }
-    times = add_times(run);
-    if (times != run->outside_print || run->outside_since_ms == 0) {
-        run->outside_print = times;
+    if (!careful_call(add_times, &times)) {
+        run->end = RUN_DAMAGED;
+        return;
+    }
+    if (times.sum != run->outside_print || run->outside_since_ms == 0) {
+        run->outside_print = times.sum;
         run->outside_since_ms = now;
     }
     run->outside_tries++;
@@ -278,19 +299,27 @@ static void ask_outside(struct run *run, int64_t now)
         run->end = RUN_HOPELESS;
 }
 
-/* The client that has the turn; false: none. */
-static bool find_runner(const struct run *run, uint32_t *ret_client)
+struct runner {
+    const struct run *run;
+    bool exists;
+    uint32_t client; /* that has the turn */
+};
+
+static void find_runner(void *ctx)
 {
+    struct runner *runner = ctx;
+    const struct run *run = runner->run;
+
     for (uint32_t c = 0; c < run->memory.client_count; c++) {
         for (uint32_t k = 0; run->is_client_alive[c] && k < PROTO_CLIENT_ACTORS; k++) {
-            if (sched_actor_info(run->memory.view.sched, c * PROTO_CLIENT_ACTORS + k).state ==
-                SCHED_ACTOR_RUNNING) {
-                *ret_client = c;
-                return true;
-            }
+            if (sched_actor_info(run->memory.view.sched, c * PROTO_CLIENT_ACTORS + k).state !=
+                SCHED_ACTOR_RUNNING)
+                continue;
+            runner->exists = true;
+            runner->client = c;
+            return;
         }
     }
-    return false;
 }
 
 /*
@@ -300,17 +329,21 @@ static bool find_runner(const struct run *run, uint32_t *ret_client)
  */
 static void look_at_runner(struct run *run, int64_t now)
 {
+    struct runner runner = {.run = run};
     uint64_t ticks;
-    uint32_t client;
     char state;
 
-    if (run->state == SCHED_STARTING || now - run->progress_since_ms < STRAY_MS ||
-        !find_runner(run, &client))
+    if (run->state == SCHED_STARTING || now - run->progress_since_ms < STRAY_MS)
         return;
-    state = proc_look(run->client_pid[client], &ticks);
-    if (ticks != run->stray_ticks || client != run->stray_client || run->stray_since_ms == 0) {
+    if (!careful_call(find_runner, &runner))
+        run->end = RUN_DAMAGED;
+    if (!runner.exists)
+        return;
+    state = proc_look(run->client_pid[runner.client], &ticks);
+    if (ticks != run->stray_ticks || runner.client != run->stray_client ||
+        run->stray_since_ms == 0) {
         run->stray_ticks = ticks;
-        run->stray_client = client;
+        run->stray_client = runner.client;
         run->stray_since_ms = now;
     }
     run->stray_computes = state == 'R' || now - run->stray_since_ms < STRAY_MS / 2;

@@ -19,6 +19,8 @@ simtime sched_now(const struct sched *s)
     /* Actors may have gone on after the fabric's last event. */
     for (uint32_t rank = 0; rank < s->rank_count; rank++)
         now = time_max(now, s->ranks[rank].last_vt);
+    for (uint32_t i = 0; i < s->live_count; i++)
+        now = time_max(now, sched_actor_at(s, sched_live(s)[i])->vt);
     return (simtime){now};
 }
 

@@ -1,0 +1,71 @@
+#!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
+# However a rank ends, the run ends with a verdict that names it, soon, and nothing is left behind.
+root=$(cd "$(dirname "$0")/../.." && pwd)
+# shellcheck source=tests/clients/lib.sh
+. "$(dirname "$0")/lib.sh"
+macs=$root/scenarios/clusters/four-studios.yaml
+
+# Names of our own, so that what is left over can be told from other tests' processes.
+cp "$rogue" "$top/rogue_$$"
+cp "$uc_mesh" "$top/mesh_$$"
+rogue=$top/rogue_$$
+uc_mesh=$top/mesh_$$
+
+# one_rogue NAME EXIT HOW: ranks 0 and 3 end well, rank 1 polls for ever, rank 2 misbehaves.
+one_rogue() {
+    run "$1" "$2" timeout 30 "$tbmesh" run --patience 2 "$macs" -- \
+        "$rogue" ok :: "$rogue" poll :: "$rogue" "$3" :: "$rogue" ok
+}
+
+one_rogue "a rank that aborts" 1 abort
+says "a rank that aborts" stderr 'crashed: rank 2 \(studio3\): ended by signal 6'
+one_rogue "a rank that is killed" 1 kill
+says "a rank that is killed" stderr 'crashed: rank 2 \(studio3\): ended by signal 9'
+one_rogue "a rank that fails" 1 exit
+says "a rank that fails" stderr 'failed: rank 2 \(studio3\): exit code 7'
+one_rogue "ranks that poll for ever" 3 poll
+says "ranks that poll for ever" stdout '^verdict deadlock'
+one_rogue "a rank that hangs" 3 hang
+says "a rank that hangs" stderr 'deadlock: rank 2 \(studio3\): waits for something'
+one_rogue "a rank that computes for ever" 3 spin
+says "a rank that computes for ever" stderr 'deadlock: rank 2 \(studio3\): computes'
+one_rogue "a rank that damages the others" 1 write
+says "a rank that damages the others" stderr 'crashed: .*wrote into'
+
+# Two messages against three: who waits for whom.
+run "a missing message" 3 timeout 30 "$tbmesh" run --ranks 2 "$macs" -- \
+    "$uc_mesh" send_recv --sizes 4096 --repeat 3 :: "$uc_mesh" send_recv --sizes 4096 --repeat 2
+says "a missing message" stderr 'deadlock: '
+
+# The middle of a collective.
+long="$uc_mesh all_reduce --sizes 4096 --repeat 1000000"
+# shellcheck disable=SC2086 # words
+run "a rank killed at work" 1 timeout 30 "$tbmesh" run "$macs" -- \
+    $long :: $long :: sh -c "timeout -s KILL 1 $long; exit 9" :: $long
+says "a rank killed at work" stderr 'wait for rank 2 \(studio3\); its queue pair is gone'
+says "a rank killed at work" stderr 'failed: rank 2 \(studio3\): exit code 9'
+
+# begin: starts a long run in the background and returns when its ranks are there.
+begin() {
+    # shellcheck disable=SC2086 # words
+    "$tbmesh" run "$macs" -- $long >stdout 2>stderr </dev/null &
+    conductor=$!
+    timeout 20 sh -c "until pgrep -x mesh_$$ >/dev/null; do :; done" || fail "no rank starts"
+}
+
+# The conductor itself: the guard sees to what is left.
+begin
+kill -KILL "$conductor"
+wait "$conductor" 2>/dev/null || true
+timeout 20 sh -c "while pgrep -x mesh_$$ >/dev/null; do :; done" ||
+    fail "ranks outlive a conductor that was killed"
+
+begin
+kill -TERM "$conductor"
+code=0
+wait "$conductor" || code=$?
+[ "$code" = 1 ] || fail "SIGTERM: exit $code, expected 1"
+if pgrep -x "mesh_$$" >/dev/null; then fail "ranks outlive SIGTERM"; fi
+if pgrep -x "rogue_$$" >/dev/null; then fail "rogues are left"; fi
+finish
