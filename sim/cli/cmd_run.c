@@ -206,7 +206,7 @@ static int run_run(struct cli *cli, int argc, char **argv)
         {"spin", 0, 0, G_OPTION_ARG_INT, &flags.spin,
          "rounds that a waiting thread stays awake; by default where cores allow", "N"},
         {"patience", 0, 0, G_OPTION_ARG_INT, &flags.patience,
-         "seconds of real time for what does not move: 10 for a socket, 60 for a computation", "S"},
+         "seconds of real time for what does not move", "S"},
         {"parallel", 0, 0, G_OPTION_ARG_NONE, &flags.is_parallel,
          "ranks run at once where that cannot change the result", NULL},
         {"keep-aslr", 0, 0, G_OPTION_ARG_NONE, &flags.keeps_aslr,
