@@ -391,8 +391,7 @@ static int64_t act_time(const struct sched_view *view, uint32_t actor_ix)
         return actor->deadline == PROTO_NEVER ? PROTO_NEVER : time_max(actor->vt, actor->deadline);
     case SCHED_ACTOR_EXTERNAL:
         set_retry(s, actor, sched_agreed(s, sched_client_at(s, client)->rank)->side_latency);
-        return time_min(actor->retry,
-                        time_max(actor->vt, time_min(actor->deadline, actor->first)));
+        return time_min(actor->retry, time_max(actor->vt, time_min(actor->deadline, actor->first)));
     case SCHED_ACTOR_NONE:
         break;
     }
