@@ -21,7 +21,9 @@
 #include "sim/scenario/scenario.h"
 #include "verbs-shim/conductor/conductor.h"
 #include "verbs-shim/conductor/json_run.h"
+#include "verbs-shim/conductor/quirk.h"
 #include "verbs-shim/proto/proto.h"
+#include "verbs-shim/proto/quirk.h"
 
 static int run_run(struct cli *cli, int argc, char **argv);
 
@@ -38,7 +40,13 @@ const struct command command_run = {
         "the name of their Mac.\n"
         "\n"
         "Exit code 0: all programs ended well. 1: one failed, or crashed. 2: bad input. 3: a\n"
-        "deadlock. 4: the run could not be set up.",
+        "deadlock, or a cable that was cut. 4: the run could not be set up.\n"
+        "\n"
+        "Quirks, where reports of Macs contradict each other:\n"
+#define X(id, name, value, what, source) "  " name value "\n      " what "\n"
+    PROTO_QUIRK_LIST(X)
+#undef X
+        ,
     .examples = "  tbmesh run scenarios/clusters/four-studios.yaml -- ibv_devices\n"
                 "  tbmesh run --ranks 2 scenarios/clusters/four-studios.yaml -- ibv_devinfo",
     .least_operands = 1,
@@ -73,6 +81,7 @@ static int exit_of(const struct run_outcome *outcome)
     case RUN_OK:
         return EXIT_FINE;
     case RUN_DEADLOCK:
+    case RUN_LINK_LOST:
     case RUN_FINDING:
         return EXIT_DEADLOCK;
     case RUN_FAILED:
@@ -134,6 +143,7 @@ static int report(struct cli *cli, const struct scenario *scenario,
 
 struct run_flags {
     char *variant;
+    char **quirks;
     char *log_dir;
     int ranks;
     int fold;
@@ -153,6 +163,14 @@ static bool take_flags(const struct run_flags *flags, struct conductor_options *
     if (flags->ranks < 0 || (uint32_t)flags->ranks > PROTO_RANKS_MAX) {
         log_error("run: --ranks takes 1 to %u", PROTO_RANKS_MAX);
         return false;
+    }
+    for (char **quirk = flags->quirks; quirk && *quirk; quirk++) {
+        struct err err = {0};
+
+        if (!quirk_take(*quirk, &options->quirks, &err)) {
+            log_error("run: --quirk: %s", err.text);
+            return false;
+        }
     }
     options->variant =
         flags->variant && strcmp(flags->variant, "observed") == 0 ? PROTO_OBSERVED : PROTO_TECHNOTE;
@@ -199,6 +217,8 @@ static int run_run(struct cli *cli, int argc, char **argv)
         {"ranks", 'n', 0, G_OPTION_ARG_INT, &flags.ranks, "how many Macs take part; all", "N"},
         {"variant", 0, 0, G_OPTION_ARG_STRING, &flags.variant,
          "where Apple's text and reports differ: technote (default) or observed", "NAME"},
+        {"quirk", 0, 0, G_OPTION_ARG_STRING_ARRAY, &flags.quirks,
+         "one of those below; may be given again", "NAME[=VALUE]"},
         {"log-dir", 0, 0, G_OPTION_ARG_FILENAME, &flags.log_dir,
          "what the ranks print goes into files in DIR", "DIR"},
         {"fold", 0, 0, G_OPTION_ARG_INT, &flags.fold,
@@ -233,7 +253,9 @@ static int run_run(struct cli *cli, int argc, char **argv)
                   cli->operands[0]);
         return EXIT_INPUT;
     }
-    if (!take_flags(&flags, &options))
-        return EXIT_INPUT;
-    return run_scenario(cli, &options, ranks_argv);
+    exit_code = EXIT_INPUT;
+    if (take_flags(&flags, &options))
+        exit_code = run_scenario(cli, &options, ranks_argv);
+    g_strfreev(flags.quirks);
+    return exit_code;
 }

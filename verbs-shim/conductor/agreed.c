@@ -27,6 +27,8 @@
 #include "sim/fabric/model.h"
 #include "sim/fabric/param.h"
 #include "sim/plan/check_address.h"
+#include "verbs-shim/conductor/quirk.h"
+#include "verbs-shim/proto/quirk.h"
 
 /* 2026-01-01T00:00:00Z: programs print dates, and they had better not be those of the run. */
 #define EPOCH_NS INT64_C(1767225600000000000)
@@ -41,6 +43,11 @@
 #define FRAMES_MAX       4095U /* of a message and of a queue: sim/fabric/fabric.h */
 #define LINE_NOMINAL_BPS UINT64_C(80000000000)
 
+/* What the variant `observed` stands for. */
+#define OBSERVED                                                        \
+    (PROTO_QUIRK_BIT(REMOTE_ACCESS) | PROTO_QUIRK_BIT(RECV_AFTER_RTS) | \
+     PROTO_QUIRK_BIT(ERR_PINS) | PROTO_QUIRK_BIT(NO_BAD_WR))
+
 /* What the emulator can hold, for programs that expect a data centre's adapter. */
 #define VERBS_QPS  1024U
 #define VERBS_CQS  1024U
@@ -49,20 +56,23 @@
 #define VERBS_CQES 65535U
 #define VERBS_PAGE 4096U
 
-static bool has_devices(const struct cluster_host *host)
+static bool has_devices(const struct cluster_host *host, const struct quirks *quirks)
 {
-    if (!host->model->is_rdma_capable || !host->is_rdma_enabled)
+    bool is_capable = host->model->is_rdma_capable || quirk_is_on(quirks, PROTO_QUIRK_TB4_DEVICES);
+
+    if (!is_capable || !host->is_rdma_enabled)
         return false;
     return host->model->kind != MACHINE_MAC ||
            (host->macos_profile && host->macos_profile->has_rdma);
 }
 
-static bool is_device(const struct cluster_host *host, size_t port)
+static bool is_device(const struct cluster_host *host, size_t port, const struct quirks *quirks)
 {
     const struct port_model *model = host->ports[port].model;
 
     return model->kind == PORT_THUNDERBOLT &&
-           (model->generation >= 5 || host->model->kind == MACHINE_OTHER);
+           (model->generation >= 5 || host->model->kind == MACHINE_OTHER ||
+            quirk_is_on(quirks, PROTO_QUIRK_TB4_DEVICES));
 }
 
 static void fill_link_local(uint8_t gid[16], const uint8_t mac[6])
@@ -104,9 +114,18 @@ static void fill_mapped(uint8_t gid[16], const char *address)
     }
 }
 
-static void fill_gids(const struct cluster *cluster, struct cluster_end end, uint64_t host_bits,
-                      struct proto_device *ret)
+/* Is there an IPv4 address that makes a GID of the port? */
+static bool has_address(const struct cluster_port *port, const struct quirks *quirks)
 {
+    return port->cable.ix != ID_NONE &&
+           (port->ip == PORT_IP_CABLE ||
+            (port->ip == PORT_IP_BRIDGE && quirk_is_on(quirks, PROTO_QUIRK_BRIDGE_GID)));
+}
+
+static void fill_gids(const struct cluster *cluster, struct cluster_end end,
+                      const struct quirks *quirks, struct proto_device *ret)
+{
+    uint64_t host_bits = rng_hash(0, MAC_STREAM, end.host.ix);
     const struct cluster_port *port = &cluster->hosts[end.host.ix].ports[end.port];
     uint8_t mac[6] = {MAC_FIRST};
     uint32_t next = 0;
@@ -115,7 +134,7 @@ static void fill_gids(const struct cluster *cluster, struct cluster_end end, uin
         mac[i] = (uint8_t)(host_bits >> (8 * i));
     mac[5] = (uint8_t)(0x40U + 4 * end.port);
     fill_link_local(ret->gid[next++], mac);
-    if (port->cable.ix != ID_NONE && port->ip == PORT_IP_CABLE) {
+    if (has_address(port, quirks)) {
         struct arena arena;
 
         arena_init(&arena);
@@ -128,12 +147,29 @@ static void fill_gids(const struct cluster *cluster, struct cluster_end end, uin
     ret->gid_count = next;
 }
 
-static void fill_device(const struct cluster *cluster, struct cluster_end end,
-                        struct proto_device *ret)
+/* When the cable is cut for the first time; never. */
+static int64_t first_cut(const struct scenario *scenario, cable_id cable)
 {
+    int64_t first = PROTO_NEVER;
+
+    for (size_t i = 0; i < scenario->fault_count; i++) {
+        const struct fault *fault = &scenario->faults[i];
+
+        if (fault->kind == FAULT_RATE && fault->cable.ix == cable.ix &&
+            (fault->rate_forward.bps == 0 || fault->rate_reverse.bps == 0) && fault->at.ps < first)
+            first = fault->at.ps;
+    }
+    return first;
+}
+
+static void fill_device(const struct scenario *scenario, struct cluster_end end,
+                        const struct quirks *quirks, struct proto_device *ret)
+{
+    const struct cluster *cluster = &scenario->cluster;
     const struct cluster_port *port = &cluster->hosts[end.host.ix].ports[end.port];
     uint64_t host_bits = rng_hash(0, MAC_STREAM, end.host.ix);
     bool is_cabled = port->cable.ix != ID_NONE;
+    bool is_dead = port->model->is_doubtful && quirk_is_on(quirks, PROTO_QUIRK_ETHERNET_PORT);
 
     (void)snprintf(ret->name, sizeof ret->name, "rdma_%.10s", port->model->ifname);
     ret->guid[0] = (uint8_t)(GUID_FIRST + end.port);
@@ -141,26 +177,29 @@ static void fill_device(const struct cluster *cluster, struct cluster_end end,
         ret->guid[i] = (uint8_t)(host_bits >> (8 * i));
     ret->guid[6] = 0xac;
     ret->guid[7] = 0x05;
-    fill_gids(cluster, end, host_bits, ret);
+    fill_gids(cluster, end, quirks, ret);
     ret->cable = port->cable.ix;
-    ret->has_rdma = is_cabled && cluster_cable_has_rdma(cluster, port->cable);
+    ret->has_rdma = is_cabled && !is_dead && cluster_cable_has_rdma(cluster, port->cable);
     ret->rate_bps = port->model->rate.bps;
+    ret->cut_at = PROTO_NEVER;
     if (is_cabled) {
         const struct cluster_cable *cable = &cluster->cables[port->cable.ix];
 
+        ret->cut_at = first_cut(scenario, port->cable);
         ret->rate_bps = cable->a.host.ix == end.host.ix && cable->a.port == end.port
                             ? cable->rate_ab.bps
                             : cable->rate_ba.bps;
     }
 }
 
-static void fill_devices(const struct cluster *cluster, host_id host_ix, struct proto_agreed *ret)
+static void fill_devices(const struct scenario *scenario, host_id host_ix,
+                         const struct quirks *quirks, struct proto_agreed *ret)
 {
-    const struct cluster_host *host = &cluster->hosts[host_ix.ix];
+    const struct cluster_host *host = &scenario->cluster.hosts[host_ix.ix];
 
-    for (uint32_t i = 0; has_devices(host) && i < host->port_count; i++) {
-        if (is_device(host, i) && ret->device_count < PROTO_DEVICES_MAX)
-            fill_device(cluster, (struct cluster_end){host_ix, i},
+    for (uint32_t i = 0; has_devices(host, quirks) && i < host->port_count; i++) {
+        if (is_device(host, i, quirks) && ret->device_count < PROTO_DEVICES_MAX)
+            fill_device(scenario, (struct cluster_end){host_ix, i}, quirks,
                         &ret->device[ret->device_count++]);
     }
 }
@@ -193,6 +232,16 @@ static void fill_limits(const struct cluster_host *host, const struct param_set 
     ret->queue_frames_max =
         ret->queue_frames_small > FRAMES_MAX ? ret->queue_frames_small : FRAMES_MAX;
     ret->max_message = (uint64_t)FRAMES_MAX * ret->frame_bytes;
+}
+
+/* As one report has it, in place of what the macOS is known for. */
+static void fill_limits_of_quirk(const struct quirks *quirks, struct proto_agreed *ret)
+{
+    if (!quirk_is_on(quirks, PROTO_QUIRK_LIMITS))
+        return;
+    ret->max_qp = ret->devinfo_qp = quirks->max_qp;
+    ret->max_cq = ret->devinfo_cq = quirks->max_cq;
+    ret->max_pd = ret->devinfo_pd = quirks->max_pd;
 }
 
 static void fill_charges(const struct param_set *params, struct proto_agreed *ret)
@@ -258,15 +307,20 @@ void agreed_fill(const struct scenario *scenario, const struct conductor_options
     ret->rank = rank;
     ret->rank_count = options->ranks;
     ret->profile = (uint32_t)options->profile;
-    ret->variant = (uint32_t)options->variant;
+    ret->quirks = options->quirks.on;
+    if (options->variant == PROTO_OBSERVED)
+        ret->quirks |= OBSERVED;
     ret->is_inline = options->driver == CONDUCTOR_INLINE;
     ret->spin = options->spin >= 0 ? (uint32_t)options->spin : 0;
     ret->fold_after = options->fold_after >= 0 ? (uint32_t)options->fold_after : FOLD_AFTER;
     ret->epoch_ns = EPOCH_NS;
     fill_limits(host, &scenario->params, ret);
+    fill_limits_of_quirk(&options->quirks, ret);
     fill_charges(&scenario->params, ret);
-    ret->wire_ps_per_kib = least_wire_of_kib(scenario);
-    fill_devices(&scenario->cluster, hosts[rank], ret);
+    /* A send that completes when it is queued does so at once. */
+    ret->wire_ps_per_kib =
+        quirk_is_on(&options->quirks, PROTO_QUIRK_EARLY) ? 0 : least_wire_of_kib(scenario);
+    fill_devices(scenario, hosts[rank], &options->quirks, ret);
     (void)snprintf(ret->host, sizeof ret->host, "%.60s", host->name);
     (void)snprintf(ret->machine, sizeof ret->machine, "%.60s", host->model->name);
 }

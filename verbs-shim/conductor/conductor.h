@@ -11,6 +11,7 @@
 #include "sim/base/units.h"
 #include "sim/fabric/param.h"
 #include "sim/scenario/scenario.h"
+#include "verbs-shim/conductor/quirk.h"
 #include "verbs-shim/proto/proto.h"
 
 enum conductor_driver {
@@ -21,6 +22,7 @@ enum conductor_driver {
 struct conductor_options {
     enum proto_profile profile;
     enum proto_variant variant;
+    struct quirks quirks;
     enum conductor_driver driver;
     bool is_parallel;
     bool keeps_aslr;
@@ -42,6 +44,7 @@ enum run_verdict {
     RUN_OK,
     RUN_FAILED,
     RUN_DEADLOCK,
+    RUN_LINK_LOST, /* the same, and a cable was cut on which somebody waits */
     RUN_FINDING,
     RUN_CRASHED
 };
@@ -74,6 +77,7 @@ struct run_outcome {
     struct run_finding *findings;
     size_t finding_count;
     bool is_reproducible;
+    struct quirks quirks; /* that the run had; values borrowed from the options */
     bool had_effect[PARAM_COUNT];
 };
 

@@ -4,10 +4,12 @@
 #include <json-glib/json-glib.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
 
 #include "sim/base/text.h"
 #include "sim/report/json_report.h"
 #include "verbs-shim/conductor/conductor.h"
+#include "verbs-shim/conductor/quirk.h"
 #include "verbs-shim/proto/proto.h"
 
 static const char *const charge_names[] = {
@@ -27,6 +29,7 @@ const char *run_verdict_text(enum run_verdict verdict)
     static const char *const names[] = {[RUN_OK] = "ok",
                                         [RUN_FAILED] = "failed",
                                         [RUN_DEADLOCK] = "deadlock",
+                                        [RUN_LINK_LOST] = "link-lost",
                                         [RUN_FINDING] = "finding",
                                         [RUN_CRASHED] = "crashed"};
 
@@ -75,6 +78,22 @@ static void add_rank(JsonBuilder *builder, const struct run_rank *rank, size_t r
     json_builder_end_object(builder);
 }
 
+/* A name each; a value, where there is one, behind "=". */
+static void add_quirks(JsonBuilder *builder, const struct quirks *quirks)
+{
+    json_begin_array(builder, "quirks");
+    for (int i = 0; i < PROTO_QUIRK_COUNT; i++) {
+        char text[128];
+
+        if (!quirk_is_on(quirks, (enum proto_quirk)i))
+            continue;
+        (void)snprintf(text, sizeof text, "%s%s%s", quirk_name((enum proto_quirk)i),
+                       quirks->values[i] ? "=" : "", quirks->values[i] ? quirks->values[i] : "");
+        json_builder_add_string_value(builder, text);
+    }
+    json_builder_end_array(builder);
+}
+
 void json_print_run(const struct report_head *head, const struct run_outcome *outcome,
                     struct text *ret)
 {
@@ -84,6 +103,7 @@ void json_print_run(const struct report_head *head, const struct run_outcome *ou
     json_add_int(builder, "virtual_ps", outcome->virtual_end.ps);
     json_add_hash(builder, "trace_hash", outcome->trace_hash);
     json_add_text(builder, "client_compute", "not charged");
+    add_quirks(builder, &outcome->quirks);
     json_begin_array(builder, "ranks");
     for (size_t i = 0; i < outcome->rank_count; i++)
         add_rank(builder, &outcome->ranks[i], outcome->rank_count);

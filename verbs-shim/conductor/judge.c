@@ -14,6 +14,8 @@
 #include "sim/base/arena.h"
 #include "sim/base/ids.h"
 #include "sim/base/mem.h"
+#include "sim/base/units.h"
+#include "sim/fabric/cluster.h"
 #include "sim/fabric/fabric.h"
 #include "verbs-shim/conductor/conductor.h"
 #include "verbs-shim/conductor/run.h"
@@ -53,6 +55,36 @@ const char *run_rank_name(struct run *run, uint32_t rank)
     return arena_format(&run->arena, "rank %u (%s)", rank, run->host_names[rank]);
 }
 
+static bool is_cut(const struct run *run, uint32_t rank, uint32_t device)
+{
+    uint32_t cable = run->agreed[rank].device[device].cable;
+
+    return cable != ID_NONE &&
+           !fabric_cable_is_up(sched_fabric(run->memory.view.sched), (cable_id){cable});
+}
+
+/* The cable that this queue pair waits on is cut: says so, once a cable. */
+static void describe_cut(struct run *run, const struct sched_qp_info *qp, bool *is_told)
+{
+    const struct cluster *cluster = &run->scenario->cluster;
+    const struct proto_device *device = &run->agreed[qp->rank].device[qp->device];
+    const struct cluster_cable *cable = &cluster->cables[device->cable];
+    const struct cluster_host *a = &cluster->hosts[cable->a.host.ix];
+    const struct cluster_host *b = &cluster->hosts[cable->b.host.ix];
+
+    run->has_lost_link = true;
+    if (is_told[device->cable])
+        return;
+    is_told[device->cable] = true;
+    run_add_finding(run, false, "link-lost",
+                    arena_format(&run->arena, "%s %s - %s %s", a->name,
+                                 a->ports[cable->a.port].model->ifname, b->name,
+                                 b->ports[cable->b.port].model->ifname),
+                    "the cable was cut at %.3f us; what waits on it gets no completion and no "
+                    "error, for ever",
+                    (double)device->cut_at / (double)PS_PER_US);
+}
+
 static void describe_wait(struct run *run, const struct sched_qp_info *qp)
 {
     const char *device = run->agreed[qp->rank].device[qp->device].name;
@@ -61,7 +93,7 @@ static void describe_wait(struct run *run, const struct sched_qp_info *qp)
 
     if (qp->is_crossed)
         why = "; the two ends name different cables";
-    else if (qp->wait == FABRIC_WAIT_CABLE && qp->sends_waiting)
+    else if (is_cut(run, qp->rank, qp->device))
         why = "; the cable is cut";
     else if (qp->is_peer_dead)
         why = "; its queue pair is gone";
@@ -74,7 +106,16 @@ static void describe_wait(struct run *run, const struct sched_qp_info *qp)
 void run_find_waits(struct run *run)
 {
     const struct sched *s = run->memory.view.sched;
+    bool *is_told =
+        arena_alloc_array(&run->arena, run->scenario->cluster.cable_count + 1, sizeof *is_told);
 
+    for (uint32_t i = 0; i < sched_qp_count(s); i++) {
+        struct sched_qp_info qp = sched_qp_info(s, i);
+
+        if (qp.exists && qp.sends_waiting + qp.receives_posted > 0 &&
+            is_cut(run, qp.rank, qp.device))
+            describe_cut(run, &qp, is_told);
+    }
     for (uint32_t i = 0; i < sched_qp_count(s); i++) {
         struct sched_qp_info qp = sched_qp_info(s, i);
 
@@ -165,7 +206,7 @@ static enum run_verdict judge_end(struct run *run)
 {
     switch (run->end) {
     case RUN_STUCK:
-        return RUN_DEADLOCK;
+        return run->has_lost_link ? RUN_LINK_LOST : RUN_DEADLOCK;
     case RUN_OUTSIDE:
         run_add_finding(run, false, "outside", "all ranks",
                         "every thread waits, some for a socket or a process, and nothing comes");
@@ -211,6 +252,11 @@ void run_judge(struct run *run)
         outcome->trace_hash = sched_hash(run->memory.view.sched);
     }
     outcome->is_reproducible = true;
+    outcome->quirks = run->options->quirks;
+    if (quirk_is_on(&outcome->quirks, PROTO_QUIRK_EARLY))
+        run_add_finding(run, true, "early-completion", "all ranks",
+                        "sends complete when they enter the queue: a rate that a sender computes "
+                        "from its completions may exceed the cable's; a receiver's does not");
     for (uint32_t r = 0; r < run->rank_count; r++) {
         enum run_verdict own;
 

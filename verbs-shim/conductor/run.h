@@ -99,6 +99,7 @@ struct run {
     bool has_failed; /* a rank failed or was killed ... */
     uint32_t first_failed;
     int64_t failed_at_ms; /* ... at this time */
+    bool has_lost_link;   /* somebody waits on a cable that was cut */
     enum run_end end;
     struct run_outcome *outcome;
 };

@@ -98,6 +98,7 @@ static void schedule_faults(const struct run *run, struct fabric *fabric)
 static bool build_scheduler(struct run *run, struct err *reterr)
 {
     const struct conductor_options *options = run->options;
+    const struct quirks *quirks = &options->quirks;
     long cores = sysconf(_SC_NPROCESSORS_ONLN);
     const struct sched_config config = {
         .cluster = &run->scenario->cluster,
@@ -107,7 +108,11 @@ static bool build_scheduler(struct run *run, struct err *reterr)
         .rank_count = run->rank_count,
         .seed = run->scenario->seed,
         .has_jitter = run->scenario->has_jitter,
-        .unmatched = run->scenario->unmatched,
+        .unmatched = quirk_is_on(quirks, PROTO_QUIRK_DROP) ? FABRIC_DROP : run->scenario->unmatched,
+        .sends_complete_early = quirk_is_on(quirks, PROTO_QUIRK_EARLY),
+        .wedge_after = quirks->wedge_after,
+        .idle_after = quirks->idle_after,
+        .idle_wake = quirks->idle_wake,
         .fault_capacity = (uint32_t)run->scenario->fault_count + 1,
         .max_running = options->is_parallel ? (uint32_t)(cores > 2 ? cores : 2) : 1,
         .lease_cap = options->lease_cap,

@@ -265,6 +265,7 @@ struct proto_device {
     uint64_t rate_bps;
     uint32_t cable;    /* of the scenario; UINT32_MAX: nothing plugged in */
     uint32_t has_rdma; /* both ends can: the port is active while the cable is whole */
+    int64_t cut_at;    /* the cable is cut for the first time; or never */
 };
 
 /* What a rank is told. Written by the conductor before the client may look. */
@@ -272,7 +273,7 @@ struct proto_agreed {
     uint32_t magic, version;
     uint32_t client, rank, rank_count;
     uint32_t profile;    /* enum proto_profile */
-    uint32_t variant;    /* enum proto_variant */
+    uint32_t quirks;     /* PROTO_QUIRK_BIT of each that is on, those of the variant included */
     uint32_t is_inline;  /* the parking actor drives the scheduler itself */
     uint32_t spin;       /* rounds that a parked actor waits awake before it sleeps */
     uint32_t fold_after; /* empty polls in a row; 0: never fold */

@@ -72,6 +72,9 @@ static struct sched lay_out(const struct sched_config *config)
         .max_running = config->max_running,
         .lease_cap = config->lease_cap.ps,
         .sends_early = config->sends_complete_early,
+        .wedge_after = config->wedge_after,
+        .idle_after = config->idle_after.ps,
+        .idle_wake = config->idle_wake.ps,
     };
     const struct fabric_config net = fabric_part(config);
     size_t at = 0;

@@ -33,10 +33,12 @@ struct sched_config {
     uint64_t seed;
     bool has_jitter;
     enum fabric_unmatched unmatched;
-    bool sends_complete_early; /* as what fools perftest: FABRIC_SEND_WHEN_QUEUED */
-    uint32_t fault_capacity;   /* for fabric_schedule_rate on sched_fabric */
-    uint32_t max_running;      /* 1: strict; more: as many actors at once where leases allow */
-    simspan lease_cap;         /* zero: none */
+    bool sends_complete_early;     /* as what fools perftest: FABRIC_SEND_WHEN_QUEUED */
+    uint32_t wedge_after;          /* failed RTRs of a port until all fail; 0: never */
+    simspan idle_after, idle_wake; /* a cable that sleeps, and how long it wakes; zero: never */
+    uint32_t fault_capacity;       /* for fabric_schedule_rate on sched_fabric */
+    uint32_t max_running;          /* 1: strict; more: as many actors at once where leases allow */
+    simspan lease_cap;             /* zero: none */
 };
 
 /* Where this process sees the parts. A segment that no client uses yet may be NULL. */

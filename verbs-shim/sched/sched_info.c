@@ -6,6 +6,7 @@
 #include "sim/base/ids.h"
 #include "sim/base/units.h"
 #include "sim/core/engine.h"
+#include "sim/fabric/cluster.h"
 #include "sim/fabric/fabric.h"
 #include "verbs-shim/proto/proto.h"
 #include "verbs-shim/sched/sched.h"
@@ -59,6 +60,16 @@ uint32_t sched_qp_count(const struct sched *s)
     return s->qp_count;
 }
 
+/* Does the way of the one end at the port of the other? */
+static bool is_same_cable(const struct sched *s, const struct sched_qp *qp,
+                          const struct sched_qp *peer)
+{
+    const struct cluster_path *path = &sched_route_at(s, qp->rank, qp->device, peer->rank)->path;
+
+    return path->cables[path->hops - 1].ix ==
+           sched_agreed(s, peer->rank)->device[peer->device].cable;
+}
+
 struct sched_qp_info sched_qp_info(const struct sched *s, uint32_t ix)
 {
     const struct sched_qp *qp = sched_qp_at(s, ix);
@@ -80,7 +91,8 @@ struct sched_qp_info sched_qp_info(const struct sched *s, uint32_t ix)
         const struct sched_qp *peer = sched_qp_at(s, qp->peer);
 
         info.is_peer_dead = peer->is_dead;
-        info.is_crossed = peer->device != qp->dest_device || qp->device != peer->dest_device;
+        info.is_crossed = peer->device != qp->dest_device || qp->device != peer->dest_device ||
+                          !is_same_cable(s, qp, peer);
     }
     return info;
 }

@@ -20,10 +20,12 @@
 
 #include "sim/base/ids.h"
 #include "sim/base/units.h"
+#include "sim/core/engine.h"
 #include "sim/fabric/fabric.h"
 #include "verbs-shim/proto/proto.h"
 #include "verbs-shim/sched/sched.h"
 #include "verbs-shim/sched/sched_state.h"
+#include "verbs-shim/sched/sched_time.h"
 
 struct sched_qp *sched_own_qp(const struct sched *s, uint32_t client, uint32_t qp)
 {
@@ -136,6 +138,39 @@ static int resolve(const struct sched *s, const struct sched_qp *from,
     return 0;
 }
 
+/* The same with a port that counts its failures, and after some has no other answer. */
+static int resolve_unless_wedged(struct sched *s, const struct sched_qp *from,
+                                 const struct proto_connect_request *request, uint32_t *ret_rank,
+                                 uint32_t *ret_device)
+{
+    struct sched_port *port = &s->ports[from->rank][from->device];
+    int error;
+
+    if (s->wedge_after > 0 && port->failed_rtrs >= s->wedge_after)
+        return port->last_failure;
+    error = resolve(s, from, request, ret_rank, ret_device);
+    if (error) {
+        port->failed_rtrs++;
+        port->last_failure = error;
+    }
+    return error;
+}
+
+int64_t sched_wake_cable(struct sched *s, const struct sched_qp *qp, int64_t t)
+{
+    int64_t *near = &s->ports[qp->rank][qp->device].used_at;
+    int64_t *far = &s->ports[qp->dest_rank][qp->dest_device].used_at;
+    int64_t used_at = time_max(*near, *far);
+
+    if (s->idle_after == 0)
+        return t;
+    if (t >= time_add(used_at, s->idle_after))
+        t = time_add(t, s->idle_wake);
+    t = time_max(t, used_at);
+    *near = *far = t;
+    return t;
+}
+
 /* Joins the two when each names the other. */
 static void join_peers(struct sched *s, uint32_t ix)
 {
@@ -180,7 +215,7 @@ int sched_connect_qp(const struct sched_view *view, uint32_t client,
 
     if (!qp || qp->fabric != ID_NONE)
         return EINVAL;
-    error = resolve(s, qp, request, &rank, &device);
+    error = resolve_unless_wedged(s, qp, request, &rank, &device);
     if (error)
         return error;
     route = sched_route_at(s, qp->rank, qp->device, rank);
@@ -202,6 +237,7 @@ int sched_connect_qp(const struct sched_view *view, uint32_t client,
     qp->dest_rank = rank;
     qp->dest_device = device;
     qp->dest_qp_num = request->dest_qp_num;
+    s->ports[qp->rank][qp->device].used_at = engine_now(fabric_engine(sched_net(s))).ps;
     sched_post_early(view, request->qp);
     join_peers(s, request->qp);
     return 0;

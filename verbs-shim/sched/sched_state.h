@@ -38,6 +38,13 @@ struct sched_rank {
     int64_t last_vt;      /* of an actor that is gone */
 };
 
+/* What a quirk remembers of a port. */
+struct sched_port {
+    uint32_t failed_rtrs;
+    int last_failure; /* errno */
+    int64_t used_at;  /* last send of either end; while the cable wakes, the end of that */
+};
+
 struct sched_client {
     bool is_alive;
     uint32_t rank;
@@ -123,10 +130,13 @@ struct sched {
     bool sends_early;
     bool stop; /* an idle actor may go on: leave the fabric's loop */
     int64_t lease_cap;
+    uint32_t wedge_after;
+    int64_t idle_after, idle_wake;
     uint64_t hash;
     uint32_t outside_count;
     uint32_t fabric_qps;
     int64_t outside[SCHED_OUTSIDE_LOG];
+    struct sched_port ports[PROTO_RANKS_MAX][PROTO_DEVICES_MAX];
     struct sched_rank ranks[PROTO_RANKS_MAX];
     uint64_t bytes[PROTO_RANKS_MAX][PROTO_RANKS_MAX];
     uint64_t messages[PROTO_RANKS_MAX][PROTO_RANKS_MAX];
@@ -215,6 +225,8 @@ int sched_create_qp(const struct sched_view *view, uint32_t client,
                     const struct proto_qp_request *request, int64_t *reply);
 int sched_connect_qp(const struct sched_view *view, uint32_t client,
                      const struct proto_connect_request *request);
+/* When a send that is posted at `t` may leave, and what that does to the cable's sleep. */
+int64_t sched_wake_cable(struct sched *s, const struct sched_qp *qp, int64_t t);
 int sched_destroy_qp(const struct sched_view *view, uint32_t client, uint32_t qp);
 int sched_query_port(const struct sched *s, uint32_t rank, uint32_t device, int64_t *reply);
 /* The client's queue pair of that number, alive; NULL. */

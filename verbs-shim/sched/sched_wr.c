@@ -338,6 +338,7 @@ static void post_send(struct sched *s, struct sched_qp *qp, struct sched_client 
                       uint32_t ix, const struct proto_command *command)
 {
     bool is_blind = s->sends_early || !fabric_qp_foresees(sched_net(s), (qp_id){qp->fabric});
+    simtime now;
 
     if (client->open_sends == 0)
         client->min_wire = PROTO_NEVER;
@@ -346,7 +347,9 @@ static void post_send(struct sched *s, struct sched_qp *qp, struct sched_client 
     client->open_blind += is_blind;
     sched_wr_at(s, ix)->is_blind = is_blind;
     qp->sends_open++;
-    (void)fabric_post_send(sched_net(s), (qp_id){qp->fabric}, reach(s, command->t), ix,
+    now = reach(s, command->t);
+    (void)fabric_post_send(sched_net(s), (qp_id){qp->fabric},
+                           (simtime){sched_wake_cable(s, qp, now.ps)}, ix,
                            (bytecount){command->length});
 }
 

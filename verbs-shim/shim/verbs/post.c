@@ -11,6 +11,7 @@
 #include "verbs-shim/shim/verbs/post.h"
 
 #include <errno.h>
+#include <signal.h>
 #include <stdint.h>
 #include <string.h>
 
@@ -143,6 +144,14 @@ static int send_one(struct actor *a, struct qp *qp, const struct ibv_send_wr *wr
     return 0;
 }
 
+/* As the driver of a Mac does when the memory of the port's rings has gone with the cable. */
+static void crash_if_cut(const struct actor *a, const struct qp *qp)
+{
+    if (!rule_holds(library_now()->agreed, RULE_SURVIVES_CUT) &&
+        actor_now(a).ps >= qp->context->device->port->cut_at)
+        (void)raise(SIGSEGV);
+}
+
 static int recv_one(struct actor *a, struct qp *qp, const struct ibv_recv_wr *wr)
 {
     struct proto_command command = {.kind = PROTO_COMMAND_RECV, .slot = PROTO_NO_SLOT};
@@ -150,6 +159,7 @@ static int recv_one(struct actor *a, struct qp *qp, const struct ibv_recv_wr *wr
     struct work *work;
     uint64_t length;
 
+    crash_if_cut(a, qp);
     if (state == IBV_QPS_RESET || (state != IBV_QPS_RTS && state != IBV_QPS_ERR &&
                                    !rule_holds(library_now()->agreed, RULE_RECV_BEFORE_RTS)))
         return EINVAL;

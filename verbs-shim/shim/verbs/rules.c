@@ -1,7 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "verbs-shim/shim/verbs/rules.h"
 
+#include <stdint.h>
+
 #include <infiniband/verbs.h>
+
+#include "verbs-shim/proto/quirk.h"
 
 #define TRANSPORT_THUNDERBOLT 100 /* what ibv_devinfo prints on a Mac */
 
@@ -9,16 +13,13 @@
 
 bool rule_holds(const struct proto_agreed *agreed, enum rule rule)
 {
-    static const bool holds[RULE_COUNT][2] = {
-#define X(id, technote, observed, what) \
-    [RULE_##id] = {[PROTO_OBSERVED] = (observed), [PROTO_TECHNOTE] = (technote)},
+    static const uint32_t breaks[RULE_COUNT] = {
+#define X(id, quirk, what) [RULE_##id] = PROTO_QUIRK_BIT(quirk),
         RULE_LIST(X)
 #undef X
     };
 
-    if (agreed->profile == PROTO_VERBS)
-        return holds[rule][PROTO_TECHNOTE];
-    return holds[rule][agreed->variant == PROTO_TECHNOTE ? PROTO_TECHNOTE : PROTO_OBSERVED];
+    return agreed->profile == PROTO_VERBS || (agreed->quirks & breaks[rule]) == 0;
 }
 
 const struct profile *profile_of(const struct proto_agreed *agreed)

@@ -8,24 +8,22 @@
 
 #include "verbs-shim/proto/proto.h"
 
-/*
- * X(identifier, in `technote`, in `observed`, what the programmer meets). Source of each:
- * docs/emulation.md, "Contradictions".
- */
-#define RULE_LIST(X)                                                                          \
-    X(LOCAL_WRITE_IS_ENOUGH, true, false, "regions with LOCAL_WRITE alone are accepted")      \
-    X(RECV_BEFORE_RTS, true, false, "receives may be posted before RTS")                      \
-    X(ERR_KEEPS_REGIONS, true, false, "regions can be unmapped while a queue pair is in ERR") \
-    X(BAD_WR_IS_FILLED, true, false, "a failing post says which work request it was")
+/* X(identifier, the quirk that breaks it, what the programmer meets). */
+#define RULE_LIST(X)                                                                       \
+    X(LOCAL_WRITE_IS_ENOUGH, REMOTE_ACCESS, "regions with LOCAL_WRITE alone are accepted") \
+    X(RECV_BEFORE_RTS, RECV_AFTER_RTS, "receives may be posted before RTS")                \
+    X(ERR_KEEPS_REGIONS, ERR_PINS, "regions can be unmapped while a queue pair is in ERR") \
+    X(BAD_WR_IS_FILLED, NO_BAD_WR, "a failing post says which work request it was")        \
+    X(SURVIVES_CUT, CRASH_ON_CUT, "a receive on a cable that is cut waits, and does not crash")
 
 enum rule {
-#define X(id, technote, observed, what) RULE_##id,
+#define X(id, quirk, what) RULE_##id,
     RULE_LIST(X)
 #undef X
     RULE_COUNT
 };
 
-/* In profile `verbs` every rule is as in `technote`. */
+/* In profile `verbs` every rule holds. */
 bool rule_holds(const struct proto_agreed *agreed, enum rule rule);
 
 struct profile {

@@ -1,0 +1,50 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Where reports of Macs contradict each other, or Apple's text: the one table of switches. Each is
+ * off unless `tbmesh run --quirk NAME[=VALUE]` names it. Values have no default: they are of one
+ * report each, which the last column names.
+ */
+#ifndef VERBS_SHIM_PROTO_QUIRK_H
+#define VERBS_SHIM_PROTO_QUIRK_H
+
+/* X(identifier, name, "=VALUE" as in help or "", what it does, who says so) */
+#define PROTO_QUIRK_LIST(X)                                                                        \
+    X(LIMITS, "limits", "=QP/CQ/PD", "a device grants and shows so many of each",                  \
+      "3/6/6 on two M4 Max: adurham/exo, notes of 2026-08-21")                                     \
+    X(TB4_DEVICES, "tb4-devices", "",                                                              \
+      "Thunderbolt 4 ports have devices, whose ports are down for ever",                           \
+      "exo-explore/exo PR 1813; ml-explore/mlx#4485")                                              \
+    X(ETHERNET_PORT, "dead-port-beside-ethernet", "",                                              \
+      "RDMA never comes up on ports that sources doubt", "exo-explore/exo PR 1543")                \
+    X(BRIDGE_GID, "bridge-gid", "", "an address on bridge0 makes GID 1 of its member ports",       \
+      "RDMA with bridge0 up: hotwa/mlx-jaccl-cluster documentation")                               \
+    X(DROP, "drop-unmatched", "", "a send that meets no posted receive is lost",                   \
+      "adurham/exo, notes of 2026-08-21; UC on RoCE: antirez/ds4 PR 1024")                         \
+    X(EARLY, "early-completion", "", "sends complete when they enter the queue",                   \
+      "hellas-ai/thunderbolt-ibverbs bench/results")                                               \
+    X(WEDGE, "wedge", "=K", "after K failed RTRs every later one on that port fails the same way", \
+      "tmc/gojaccl documentation; K is not published")                                             \
+    X(IDLE_SLEEP, "idle-sleep", "=AFTER/WAKE",                                                     \
+      "a cable without sends for AFTER takes WAKE to wake", "2s/3s: ThunderMLX v0.3.6")            \
+    X(CRASH_ON_CUT, "crash-on-cut", "", "ibv_post_recv crashes once the port's cable was cut",     \
+      "ml-explore/mlx#4192")                                                                       \
+    X(REMOTE_ACCESS, "regions-need-remote-access", "",                                             \
+      "regions with LOCAL_WRITE alone are refused; part of --variant observed", "llama.cpp#26421") \
+    X(RECV_AFTER_RTS, "receives-need-rts", "",                                                     \
+      "receives are refused before RTS; part of --variant observed", "llama.cpp#26421")            \
+    X(ERR_PINS, "err-pins-regions", "",                                                            \
+      "no unmap while a queue pair is in ERR; part of --variant observed", "llama.cpp#27908")      \
+    X(NO_BAD_WR, "no-bad-wr", "",                                                                  \
+      "a failing post does not say which request it was; part of --variant observed",              \
+      "a mesh of M4 Pro and M5 Max, notes up to 2026-09-05")
+
+enum proto_quirk {
+#define X(id, name, value, what, source) PROTO_QUIRK_##id,
+    PROTO_QUIRK_LIST(X)
+#undef X
+    PROTO_QUIRK_COUNT
+};
+
+#define PROTO_QUIRK_BIT(id) (1U << PROTO_QUIRK_##id)
+
+#endif
