@@ -1,6 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# test_cases.sh TBMESH ROOT: every public report in scenarios/cases still ends as its `expect:` says.
+# test_cases.sh TBMESH ROOT: every public report in scenarios/cases and bugs still ends as its `expect:` says.
 # shellcheck source=tests/cli/lib.sh
 . "$(dirname "$0")/lib.sh"
 
@@ -14,7 +14,7 @@ holds() {
 }
 
 count=0
-for file in "$root"/scenarios/cases/*.yaml; do
+for file in "$root"/scenarios/cases/*.yaml "$root"/scenarios/bugs/*.yaml; do
     count=$((count + 1))
     name=${file##*/}
     grep -q '^# Source: ' "$file" || fail "$name names no source"

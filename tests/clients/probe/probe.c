@@ -1,0 +1,420 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * DOC: probe
+ *
+ * One question about an RDMA device for each name below; the answer is a line on stdout. Plain
+ * verbs, for tests of reports. `probe QUESTION [DEVICE [NUMBER]]`; DEVICE is a name, and rdma_en2
+ * unless given.
+ *
+ *   devices    how many there are
+ *   pd         a protection domain: "pd ok", or "pd NULL ERRNO"
+ *   limits     how many queue pairs, completion queues, domains and regions, and the errno behind
+ *   teardown   a region's end with the queue pair in ERR, and with it gone: "unmap ERRNO ERRNO"
+ *   rkey       the remote key of a region with all access
+ *
+ * Two ranks, each with its DEVICE, connected over JACCL_COORDINATOR:
+ *   rtr        to RTR with source GID index NUMBER: "rtr ERRNO"
+ *   wrong      rank 0 to RTR with a GID that is nobody's, NUMBER times, then with the right one
+ *   early      rank 0 sends 4 KiB, rank 1 posts its receive 1 ms later: "arrived" or "lost"
+ *   idle       rank 0 sends after NUMBER ms of silence; rank 1 says how long the message took
+ *   alive      the same, with a message every second meanwhile
+ *   wait       rank 1 waits for ever for a message that rank 0, which sleeps NUMBER ms, sends
+ *   pace       rank 0 sends NUMBER messages of 4 KiB and computes Gb/s from its completions; rank
+ *              1 does from its own
+ *
+ * Exit code: 0 there is an answer, 2 bad use, 3 it could not be asked.
+ */
+#include <errno.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include <infiniband/verbs.h>
+
+#include "tests/clients/uc_mesh/fault.h"
+#include "tests/clients/uc_mesh/side.h"
+
+#define BYTES  4096U
+#define ACCESS (IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_READ | IBV_ACCESS_REMOTE_WRITE)
+#define MOST   256
+#define DEPTH  200U
+
+struct probe {
+    struct ibv_context *context;
+    struct ibv_pd *pd;
+    struct ibv_mr *mr;
+    struct ibv_cq *cq;
+    struct ibv_qp *qp;
+    char *memory;
+    struct side side;
+    unsigned rank;
+    long number;
+};
+
+struct far_end {
+    uint32_t qp_num;
+    uint8_t gid[16];
+};
+
+static int64_t now_ns(void)
+{
+    struct timespec now;
+
+    (void)clock_gettime(CLOCK_MONOTONIC, &now);
+    return (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
+}
+
+static void rest(long ms)
+{
+    const struct timespec span = {ms / 1000, ms % 1000 * 1000000};
+
+    (void)nanosleep(&span, NULL);
+}
+
+static struct ibv_context *open_named(const char *name)
+{
+    struct ibv_device **list = ibv_get_device_list(NULL);
+    struct ibv_context *context = NULL;
+
+    for (size_t i = 0; list && list[i] && !context; i++) {
+        if (strcmp(ibv_get_device_name(list[i]), name) == 0)
+            context = ibv_open_device(list[i]);
+    }
+    if (list)
+        ibv_free_device_list(list);
+    return context;
+}
+
+static bool make_objects(struct probe *p)
+{
+    void *memory = NULL;
+
+    p->pd = ibv_alloc_pd(p->context);
+    if (!p->pd || posix_memalign(&memory, 16384, BYTES))
+        return false;
+    p->memory = memory;
+    memset(memory, 0, BYTES);
+    p->mr = ibv_reg_mr(p->pd, memory, BYTES, ACCESS);
+    p->cq = ibv_create_cq(p->context, 2 * MOST, NULL, NULL, 0);
+    if (!p->mr || !p->cq)
+        return false;
+
+    struct ibv_qp_init_attr init = {
+        .send_cq = p->cq,
+        .recv_cq = p->cq,
+        .qp_type = IBV_QPT_UC,
+        .cap = {.max_send_wr = DEPTH, .max_recv_wr = DEPTH, .max_send_sge = 1, .max_recv_sge = 1},
+        .sq_sig_all = 1};
+
+    p->qp = ibv_create_qp(p->pd, &init);
+    return p->qp != NULL;
+}
+
+static int to_init(struct ibv_qp *qp)
+{
+    struct ibv_qp_attr attr = {.qp_state = IBV_QPS_INIT, .port_num = 1, .qp_access_flags = ACCESS};
+
+    return ibv_modify_qp(qp, &attr,
+                         IBV_QP_STATE | IBV_QP_PKEY_INDEX | IBV_QP_PORT | IBV_QP_ACCESS_FLAGS);
+}
+
+static int to_rtr(struct ibv_qp *qp, const struct far_end *far_end, int sgid_index)
+{
+    struct ibv_qp_attr attr = {
+        .qp_state = IBV_QPS_RTR,
+        .path_mtu = IBV_MTU_1024,
+        .dest_qp_num = far_end->qp_num,
+        .rq_psn = 7,
+        .ah_attr = {.is_global = 1,
+                    .port_num = 1,
+                    .grh = {.sgid_index = (uint8_t)sgid_index, .hop_limit = 1}}};
+
+    memcpy(attr.ah_attr.grh.dgid.raw, far_end->gid, sizeof far_end->gid);
+    return ibv_modify_qp(
+        qp, &attr, IBV_QP_STATE | IBV_QP_AV | IBV_QP_PATH_MTU | IBV_QP_DEST_QPN | IBV_QP_RQ_PSN);
+}
+
+static int to_rts(struct ibv_qp *qp)
+{
+    struct ibv_qp_attr attr = {.qp_state = IBV_QPS_RTS, .sq_psn = 7};
+
+    return ibv_modify_qp(qp, &attr, IBV_QP_STATE | IBV_QP_SQ_PSN);
+}
+
+/* Everything up to INIT, and what the other rank says of its end. */
+static bool meet(struct probe *p, struct far_end *ret)
+{
+    const char *coordinator = getenv("JACCL_COORDINATOR");
+    struct fault fault = {0};
+    struct far_end mine = {0};
+    struct far_end all[2];
+    union ibv_gid gid;
+
+    if (!make_objects(p) || to_init(p->qp) || !coordinator ||
+        !side_open(&p->side, p->rank, 2, coordinator, &fault))
+        return false;
+    mine.qp_num = p->qp->qp_num;
+    if (ibv_query_gid(p->context, 1, 1, &gid) == 0)
+        memcpy(mine.gid, gid.raw, sizeof mine.gid);
+    if (!side_all_gather(&p->side, &mine, all, sizeof mine, &fault))
+        return false;
+    *ret = all[1 - p->rank];
+    return true;
+}
+
+static bool connect_pair(struct probe *p)
+{
+    struct fault fault = {0};
+    struct far_end far_end;
+
+    return meet(p, &far_end) && to_rtr(p->qp, &far_end, 1) == 0 && to_rts(p->qp) == 0 &&
+           side_barrier(&p->side, &fault);
+}
+
+static int recv_one(struct probe *p)
+{
+    struct ibv_sge sge = {(uintptr_t)p->memory, BYTES, p->mr->lkey};
+    struct ibv_recv_wr wr = {.wr_id = 1, .sg_list = &sge, .num_sge = 1};
+    struct ibv_recv_wr *bad;
+
+    return ibv_post_recv(p->qp, &wr, &bad);
+}
+
+static int send_one(struct probe *p)
+{
+    struct ibv_sge sge = {(uintptr_t)p->memory, BYTES, p->mr->lkey};
+    struct ibv_send_wr wr = {.wr_id = 2,
+                             .sg_list = &sge,
+                             .num_sge = 1,
+                             .opcode = IBV_WR_SEND,
+                             .send_flags = IBV_SEND_SIGNALED};
+    struct ibv_send_wr *bad;
+
+    return ibv_post_send(p->qp, &wr, &bad);
+}
+
+/* Polls until `count` completions have come; 0 ns: for ever. */
+static bool take(struct probe *p, long count, int64_t limit_ns)
+{
+    int64_t start = now_ns();
+    struct ibv_wc wc[16];
+
+    while (count > 0) {
+        int n = ibv_poll_cq(p->cq, count < 16 ? (int)count : 16, wc);
+
+        if (n < 0 || (n == 0 && limit_ns > 0 && now_ns() - start > limit_ns))
+            return false;
+        count -= n;
+    }
+    return true;
+}
+
+static bool ask_devices(struct probe *p)
+{
+    int count = 0;
+    struct ibv_device **list = ibv_get_device_list(&count);
+
+    (void)p;
+    if (list)
+        ibv_free_device_list(list);
+    return printf("devices %d\n", count) > 0;
+}
+
+static bool ask_pd(struct probe *p)
+{
+    if (ibv_alloc_pd(p->context))
+        return puts("pd ok") >= 0;
+    return printf("pd NULL %d\n", errno) > 0;
+}
+
+static bool ask_rkey(struct probe *p)
+{
+    return make_objects(p) && printf("rkey %u\n", p->mr->rkey) > 0;
+}
+
+static bool ask_teardown(struct probe *p)
+{
+    struct ibv_qp_attr attr = {.qp_state = IBV_QPS_ERR};
+    int in_error;
+    int gone = 0;
+
+    if (!make_objects(p) || to_init(p->qp) || ibv_modify_qp(p->qp, &attr, IBV_QP_STATE))
+        return false;
+    in_error = ibv_dereg_mr(p->mr);
+    if (ibv_destroy_qp(p->qp))
+        return false;
+    if (in_error)
+        gone = ibv_dereg_mr(p->mr);
+    return printf("unmap %d %d\n", in_error, gone) > 0;
+}
+
+static bool ask_limits(struct probe *p)
+{
+    const struct ibv_qp_init_attr init = {
+        .qp_type = IBV_QPT_UC,
+        .cap = {.max_send_wr = 32, .max_recv_wr = 32, .max_send_sge = 1, .max_recv_sge = 1}};
+    struct ibv_device_attr attr;
+    int n = 1; /* make_objects made the first */
+
+    if (!make_objects(p) || ibv_query_device(p->context, &attr))
+        return false;
+    printf("shown max_qp %d max_cq %d max_pd %d\n", attr.max_qp, attr.max_cq, attr.max_pd);
+    for (struct ibv_qp_init_attr one = init; n < MOST; n++, one = init) {
+        one.send_cq = one.recv_cq = p->cq;
+        if (!ibv_create_qp(p->pd, &one))
+            break;
+    }
+    printf("qp %d then %d\n", n, errno);
+    for (n = 1; n < MOST && ibv_reg_mr(p->pd, p->memory, BYTES, ACCESS); n++)
+        ;
+    printf("mr %d then %d\n", n, errno);
+    for (n = 1; n < MOST && ibv_create_cq(p->context, 16, NULL, NULL, 0); n++)
+        ;
+    printf("cq %d then %d\n", n, errno);
+    for (n = 1; n < MOST && ibv_alloc_pd(p->context); n++)
+        ;
+    return printf("pd %d then %d\n", n, errno) > 0;
+}
+
+static bool ask_rtr(struct probe *p)
+{
+    struct far_end far_end;
+
+    return meet(p, &far_end) && printf("rtr %d\n", to_rtr(p->qp, &far_end, (int)p->number)) > 0;
+}
+
+static bool ask_wrong(struct probe *p)
+{
+    struct far_end far_end;
+    struct far_end nobody;
+
+    if (!meet(p, &far_end))
+        return false;
+    nobody = far_end;
+    nobody.gid[13] ^= 1;
+    for (long i = 0; p->rank == 0 && i < p->number; i++)
+        printf("wrong %d\n", to_rtr(p->qp, &nobody, 1));
+    return printf("right %d\n", to_rtr(p->qp, &far_end, 1)) > 0;
+}
+
+static bool ask_early(struct probe *p)
+{
+    if (!connect_pair(p))
+        return false;
+    if (p->rank == 0)
+        return send_one(p) == 0 && printf("send completion %d\n", take(p, 1, 10000000)) > 0;
+    rest(1);
+    return recv_one(p) == 0 && puts(take(p, 1, 10000000) ? "arrived" : "lost") >= 0;
+}
+
+/* A message at once, one after the silence; rank 1 says when each came. */
+static bool ask_idle(struct probe *p, long pings)
+{
+    int64_t start;
+
+    if (!connect_pair(p))
+        return false;
+    for (long i = 0; i < pings + 2; i++) {
+        if (i > 0)
+            rest(p->number / (pings + 1));
+        start = now_ns();
+        if (p->rank == 0) {
+            if (send_one(p) || !take(p, 1, 0))
+                return false;
+        } else if (recv_one(p) || !take(p, 1, 0)) {
+            return false;
+        }
+        printf("message %ld took %.1f ms\n", i, (double)(now_ns() - start) / 1e6);
+    }
+    return true;
+}
+
+static bool ask_wait(struct probe *p)
+{
+    if (!connect_pair(p))
+        return false;
+    if (p->rank == 1)
+        return recv_one(p) == 0 && take(p, 1, 0) && puts("received") >= 0;
+    rest(p->number);
+    return send_one(p) == 0 && puts("sent") >= 0 && take(p, 1, 0);
+}
+
+/* Gb/s from the first post, or at the receiver from the first arrival, to the last completion. */
+static bool ask_pace(struct probe *p)
+{
+    struct fault fault = {0};
+    long counted = p->rank == 0 ? p->number : p->number - 1;
+    int64_t start;
+    int64_t span;
+
+    if (p->number < 2 || p->number > (long)DEPTH || !connect_pair(p))
+        return false;
+    for (long i = 0; p->rank == 1 && i < p->number; i++) {
+        if (recv_one(p))
+            return false;
+    }
+    if (!side_barrier(&p->side, &fault))
+        return false;
+    if (p->rank == 0)
+        rest(1); /* until the receiver looks */
+    else if (!take(p, 1, 0))
+        return false;
+    start = now_ns();
+    for (long i = 0; p->rank == 0 && i < p->number; i++) {
+        if (send_one(p))
+            return false;
+    }
+    if (!take(p, counted, 0))
+        return false;
+    span = now_ns() - start;
+    return side_barrier(&p->side, &fault) &&
+           printf("%s %.1f Gb/s\n", p->rank == 0 ? "sender" : "receiver",
+                  (double)counted * BYTES * 8 / (double)span) > 0;
+}
+
+static bool ask(struct probe *p, const char *question)
+{
+    static const struct {
+        const char *name;
+        bool (*fn)(struct probe *p);
+    } questions[] = {{"devices", ask_devices},   {"pd", ask_pd},
+                     {"rkey", ask_rkey},         {"limits", ask_limits},
+                     {"teardown", ask_teardown}, {"rtr", ask_rtr},
+                     {"wrong", ask_wrong},       {"early", ask_early},
+                     {"wait", ask_wait},         {"pace", ask_pace}};
+
+    if (strcmp(question, "idle") == 0)
+        return ask_idle(p, 0);
+    if (strcmp(question, "alive") == 0)
+        return ask_idle(p, p->number / 1000);
+    for (size_t i = 0; i < sizeof questions / sizeof questions[0]; i++) {
+        if (strcmp(question, questions[i].name) == 0)
+            return questions[i].fn(p);
+    }
+    fprintf(stderr, "probe: no question '%s'\n", question);
+    exit(2);
+}
+
+int main(int argc, char **argv)
+{
+    const char *rank = getenv("JACCL_RANK");
+    struct probe p = {.rank = rank ? (unsigned)strtoul(rank, NULL, 10) : 0,
+                      .number = argc > 3 ? strtol(argv[3], NULL, 10) : 0};
+    const char *device = argc > 2 ? argv[2] : "rdma_en2";
+
+    if (argc < 2)
+        return 2;
+    p.context = open_named(device);
+    if (!p.context && strcmp(argv[1], "devices") != 0) {
+        fprintf(stderr, "probe: no device %s\n", device);
+        return 3;
+    }
+    if (!ask(&p, argv[1])) {
+        fprintf(stderr, "probe: %s: errno %d\n", argv[1], errno);
+        return 3;
+    }
+    return 0;
+}

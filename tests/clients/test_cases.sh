@@ -1,0 +1,157 @@
+#!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
+# Public reports, met by programs: what the reporter saw is what the program sees. A case's number
+# is that of scenarios/README.md where it has one; the source is the report.
+root=$(cd "$(dirname "$0")/../.." && pwd)
+# shellcheck source=tests/clients/lib.sh
+. "$(dirname "$0")/lib.sh"
+macs=$root/scenarios/clusters/four-studios.yaml
+cases=$root/scenarios/cases
+bugs=$root/scenarios/bugs
+
+# case NAME EXIT WORDS...: `tbmesh run` with these words ends so.
+case_is() {
+    name=$1
+    expected=$2
+    shift 2
+    run "$name" "$expected" timeout 60 "$tbmesh" run "$@"
+}
+
+# conforms NAME VARIANT PART...: the cases of the conformance suite with that part in their name.
+conforms() {
+    name=$1
+    variant=$2
+    shift 2
+    for part in "$@"; do
+        case_is "$name" 0 --ranks 2 --variant "$variant" "$macs" -- \
+            "$conformance" --variant "$variant" --only "$part"
+        says "$name: $part" stdout '\] ok 1 '
+    done
+}
+
+# O-04, exo PR 2160: each end names another of two cables.
+case_is O-04 3 "$cases/o-04-crossed-rails.yaml" -- "$uc_mesh" all_reduce
+says O-04 stdout '^verdict deadlock'
+says O-04 stderr 'rank 0 \(a\): rdma_en6.*the two ends name different cables'
+case_is "O-04 right" 0 "$cases/o-04-both-rails.yaml" -- "$uc_mesh" all_reduce --ring
+says "O-04 right" stdout 'ring of 2 ranks, 2 wires'
+
+# O-05, exo#1390: the address is on bridge0. And the report that it does no harm.
+case_is O-05 0 "$cases/o-05-bridge-in-the-way.yaml" -- \
+    "$probe" rtr rdma_en4 1 :: "$probe" rtr rdma_en5 1
+says O-05 stdout 'mini\] rtr 22$'
+case_is O-05 1 "$cases/o-05-bridge-in-the-way.yaml" -- "$uc_mesh" all_reduce
+says O-05 stderr 'rdma_en4 has no IPv4-mapped GID'
+case_is "O-05 bridge-gid" 0 --quirk bridge-gid "$cases/o-05-bridge-in-the-way.yaml" -- \
+    "$uc_mesh" all_reduce
+
+# O-06, exo#1636 and others: Thunderbolt 4. Sources disagree on whether there are devices.
+case_is O-06 0 "$cases/o-06-tb4-minis.yaml" -- "$probe" devices
+says O-06 stdout 'mini1\] devices 0$'
+case_is "O-06 tb4-devices" 0 --quirk tb4-devices "$cases/o-06-tb4-minis.yaml" -- "$probe" pd
+says "O-06 tb4-devices" stdout 'pd NULL'
+
+# O-10: a port without a cable.
+case_is O-10 0 "$cases/o-10-dead-port.yaml" -- "$probe" pd rdma_en4 :: "$probe" pd rdma_en2
+says O-10 stdout 'mini1\] pd ok'
+says O-10 stdout 'mini2\] pd NULL'
+case_is O-10 1 "$cases/o-10-dead-port.yaml" -- "$uc_mesh" all_reduce
+says O-10 stderr 'rank 1: ibv_alloc_pd on rdma_en2'
+
+# O-08, exo PR 1543: the port beside Ethernet.
+case_is O-08 0 --ranks 2 --quirk dead-port-beside-ethernet "$macs" -- "$probe" pd rdma_en2
+says O-08 stdout 'pd NULL'
+
+# O-19: perftest prints more than the cable carries; the receiver's count is the truth. And why.
+rate() {
+    sed -n "s/.*\\] $1 \\([0-9]*\\)\\..*/\\1/p" stdout
+}
+case_is O-19 0 --ranks 2 "$macs" -- "$probe" pace rdma_en2 200
+[ "$(rate sender)" -lt 80 ] || fail "O-19: sender's rate $(rate sender) Gb/s"
+case_is "O-19 early" 0 --ranks 2 --quirk early-completion "$macs" -- "$probe" pace rdma_en2 200
+[ "$(rate sender)" -gt 80 ] || fail "O-19: no artefact: $(rate sender) Gb/s"
+[ "$(rate receiver)" -lt 80 ] || fail "O-19: receiver's rate $(rate receiver) Gb/s"
+says "O-19 early" stderr 'warning: .*may exceed the cable'
+
+# O-31, mlx#3467: no IPv4; index 0 in place of it; and with it.
+case_is O-31 0 "$bugs/mlx-3467.yaml" -- "$probe" rtr rdma_en2 1
+says O-31 stdout '\] rtr 22$'
+case_is "O-31 index 0" 0 --ranks 2 "$macs" -- "$probe" rtr rdma_en2 0
+says "O-31 index 0" stdout '\] rtr 110$'
+case_is "O-31 index 1" 0 --ranks 2 "$macs" -- "$probe" rtr rdma_en2 1
+says "O-31 index 1" stdout '\] rtr 0$'
+
+# O-32, mlx#3162 and PR 4209; against them the report of 3, 6 and 6.
+case_is O-32 0 --ranks 1 "$macs" -- "$probe" limits
+says O-32 stdout '\] qp 10 then 16$'
+says O-32 stdout '\] mr 100 then 12$'
+says O-32 stdout 'max_qp 11 max_cq 11 max_pd 11'
+case_is "O-32 3/6/6" 0 --ranks 1 --quirk limits=3/6/6 "$macs" -- "$probe" limits
+says "O-32 3/6/6" stdout '\] qp 3 then 16$'
+says "O-32 3/6/6" stdout 'max_qp 3 max_cq 6 max_pd 6'
+says "O-32 3/6/6" stdout '\] pd 6 then'
+
+# O-33, mlx PR 4530: every way in which a peer can be missing.
+conforms O-33 technote type/rc_is_refused
+case_is O-33 1 "$bugs/mlx-4530.yaml" -- "$uc_mesh" all_reduce
+says O-33 stderr 'RTR on rdma_en3: .*\(110\)'
+case_is "O-33 port" 1 "$bugs/mlx-3777.yaml" -- "$probe" pd
+says "O-33 port" stdout 'on\] pd NULL'
+says "O-33 port" stderr 'off\] probe: no device'
+
+# O-34, mlx#4192: a verdict; and the crash that was reported, at both ends.
+loop="$uc_mesh all_reduce --sizes 4KiB --repeat 3000"
+# shellcheck disable=SC2086 # words
+case_is O-34 3 "$bugs/mlx-4192.yaml" -- $loop
+says O-34 stdout '^verdict link-lost'
+says O-34 stderr 'link-lost: mac1 en2 - mac2 en2: the cable was cut at 5000.000 us'
+# shellcheck disable=SC2086 # words
+case_is "O-34 crash" 1 --quirk crash-on-cut "$bugs/mlx-4192.yaml" -- $loop
+says "O-34 crash" stderr 'rank 0 \(mac1\): ended by signal 11'
+says "O-34 crash" stderr 'rank 1 \(mac2\): ended by signal 11'
+
+# O-35, hellas-ai/thunderbolt-ibverbs PR 39; O-37, llama.cpp PR 26421; O-38, PR 27908.
+conforms O-35 technote budget
+conforms O-37 technote frames/
+case_is O-38 0 --ranks 1 --variant observed "$macs" -- "$probe" teardown
+says O-38 stdout '\] unmap [1-9][0-9]* 0$'
+case_is "O-38 technote" 0 --ranks 1 "$macs" -- "$probe" teardown
+says "O-38 technote" stdout '\] unmap 0 0$'
+
+# O-36, gojaccl: retries wedge the port; an address on bridge0 makes no GID (O-05); rkey is 0.
+case_is O-36 0 --ranks 2 "$macs" -- "$probe" wrong rdma_en2 20
+says O-36 stdout 'studio1\] right 0$'
+case_is "O-36 wedge" 0 --ranks 2 --quirk wedge=5 "$macs" -- "$probe" wrong rdma_en2 20
+says "O-36 wedge" stdout 'studio1\] right 110$'
+says "O-36 wedge" stdout 'studio2\] right 0$'
+case_is "O-36 rkey" 0 --ranks 1 "$macs" -- "$probe" rkey
+says "O-36 rkey" stdout '\] rkey 0$'
+
+# O-39, ds4 PR 1024: a send before the receive is posted waits on a Mac and is lost elsewhere.
+case_is O-39 0 --ranks 2 "$macs" -- "$probe" early
+says O-39 stdout 'studio2\] arrived'
+case_is "O-39 drop" 0 --ranks 2 --quirk drop-unmatched "$macs" -- "$probe" early
+says "O-39 drop" stdout 'studio2\] lost'
+
+# O-40, ThunderMLX v0.3.6: the first send after a silence pays; a ping every second avoids it.
+case_is O-40 0 --ranks 2 "$macs" -- "$probe" idle rdma_en2 10000
+says O-40 stdout 'studio2\] message 1 took 0\.0 ms'
+case_is "O-40 sleep" 0 --ranks 2 --quirk idle-sleep=2s/3s "$macs" -- "$probe" idle rdma_en2 10000
+says "O-40 sleep" stdout 'studio2\] message 1 took 3000\.0 ms'
+case_is "O-40 pings" 0 --ranks 2 --quirk idle-sleep=2s/3s "$macs" -- "$probe" alive rdma_en2 10000
+says "O-40 pings" stdout 'studio2\] message 11 took 0\.0 ms'
+! grep -q 'took 3' stdout || fail "O-40: a ping did not keep the cable awake"
+
+# O-41, mlx#3910: the link is lost under a posted receive: no error ever, but a verdict.
+case_is O-41 3 "$bugs/mlx-3910.yaml" -- "$probe" wait rdma_en2 30
+says O-41 stderr 'link-lost: rank 1 \(mac2\): .* 0 sends and 1 receives wait'
+
+# What is switched on is in the result, and what is none is refused.
+case_is result 0 --ranks 1 --json --quirk limits=3/6/6 --quirk drop-unmatched "$macs" -- "$probe" pd
+tr -d ' \n' <stdout >flat
+says result flat '"quirks":\["limits=3/6/6","drop-unmatched"\]'
+for bad in nothing limits limits=3/6 limits=3/6/0 limits=a/b/c wedge=0 wedge=1/2 idle-sleep=2s \
+    drop-unmatched=1 ''; do
+    case_is "--quirk $bad" 2 --quirk "$bad" "$macs" -- "$probe" pd
+done
+finish
