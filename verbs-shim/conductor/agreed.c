@@ -311,6 +311,7 @@ void agreed_fill(const struct scenario *scenario, const struct conductor_options
     if (options->variant == PROTO_OBSERVED)
         ret->quirks |= OBSERVED;
     ret->is_inline = options->driver == CONDUCTOR_INLINE;
+    ret->cpu = options->cpu >= 0 ? (uint32_t)options->cpu : PROTO_ANY_CPU;
     ret->spin = options->spin >= 0 ? (uint32_t)options->spin : 0;
     ret->fold_after = options->fold_after >= 0 ? (uint32_t)options->fold_after : FOLD_AFTER;
     ret->epoch_ns = EPOCH_NS;

@@ -30,6 +30,7 @@ struct conductor_options {
     bool prints_to_stderr;    /* what ranks print on stdout as well: stdout is for the result */
     uint32_t patience_s;      /* of wall time, for what does not move; 0: the default */
     int32_t spin;             /* -1: where actors fit the cores */
+    int32_t cpu;              /* that all ranks share; decided by conductor_run */
     int32_t fold_after;       /* -1: default, 0: never */
     simspan lease_cap;        /* zero: none */
     uint32_t ranks;           /* 0: one for each Mac of the scenario */

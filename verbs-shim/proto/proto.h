@@ -53,6 +53,8 @@
 #define PROTO_ENV_RANK "TBMESH_RANK" /* absent under mpirun: then the launcher's own variable */
 #define PROTO_ENV_RUN  "TBMESH_RUN"  /* unique to the run: marks every process that belongs to it */
 
+#define PROTO_ANY_CPU UINT32_MAX
+
 enum proto_profile {
     PROTO_APPLE, /* UC, SEND/RECV, Apple TN3205 */
     PROTO_VERBS, /* everything that Linux programs expect */
@@ -276,6 +278,7 @@ struct proto_agreed {
     uint32_t quirks;     /* PROTO_QUIRK_BIT of each that is on, those of the variant included */
     uint32_t is_inline;  /* the parking actor drives the scheduler itself */
     uint32_t spin;       /* rounds that a parked actor waits awake before it sleeps */
+    uint32_t cpu;        /* that all actors share, since one runs at a time; PROTO_ANY_CPU */
     uint32_t fold_after; /* empty polls in a row; 0: never fold */
     uint32_t max_qp, max_cq, max_pd, max_mr, max_wr, max_cqe; /* a device, what calls enforce */
     uint32_t devinfo_qp, devinfo_cq, devinfo_pd;              /* a device, what query_device says */

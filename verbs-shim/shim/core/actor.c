@@ -407,6 +407,8 @@ void actor_begin(uint32_t number)
         .is_used = true,
     };
     self = a;
+    if (client.segment->agreed.cpu != PROTO_ANY_CPU)
+        sys_settle(client.segment->agreed.cpu);
     wait_turn(a);
     a->vt = a->chan->resume_vt;
     a->lease = a->chan->lease;
@@ -424,6 +426,7 @@ static void leave(struct actor *a, bool with_process)
         (void)drive(a);
     else
         client_ring(PROTO_BELL_PARKED, a->number);
+    sys_unsettle();
 }
 
 void actor_end(struct actor *a)
@@ -435,6 +438,7 @@ void actor_end(struct actor *a)
 void actor_forget(void)
 {
     self = NULL;
+    sys_unsettle();
 }
 
 void client_leave(void)

@@ -4,11 +4,13 @@
 #include <errno.h>
 #include <linux/futex.h>
 #include <poll.h>
+#include <sched.h>
 #include <signal.h>
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <string.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
 #include <time.h>
@@ -107,6 +109,50 @@ void sys_close(int fd)
 uint32_t sys_thread_id(void)
 {
     return (uint32_t)raw_call(SYS_gettid, 0, 0, 0, 0);
+}
+
+#define MASK_BYTES 128 /* 1,024 processors */
+
+static unsigned char old_mask[MASK_BYTES];
+static long old_bytes;
+
+void sys_settle(uint32_t cpu)
+{
+    unsigned char mask[MASK_BYTES] = {0};
+    const struct sched_param none = {0};
+
+    if (cpu >= MASK_BYTES * 8)
+        return;
+    if (old_bytes == 0) {
+        old_bytes = raw_call(SYS_sched_getaffinity, 0, MASK_BYTES, (long)old_mask, 0);
+        if (old_bytes <= 0) {
+            old_bytes = 0;
+            return;
+        }
+    }
+    mask[cpu / 8] = (unsigned char)(1U << cpu % 8);
+    (void)raw_call(SYS_sched_setaffinity, 0, MASK_BYTES, (long)mask, 0);
+    /* Else whoever is woken takes the processor at once, and his waker needs it once more only to
+     * go to sleep. */
+    (void)raw_call(SYS_sched_setscheduler, 0, SCHED_BATCH, (long)&none, 0);
+}
+
+void sys_unsettle(void)
+{
+    const struct sched_param none = {0};
+
+    if (old_bytes == 0)
+        return;
+    (void)raw_call(SYS_sched_setaffinity, 0, old_bytes, (long)old_mask, 0);
+    (void)raw_call(SYS_sched_setscheduler, 0, SCHED_OTHER, (long)&none, 0);
+}
+
+size_t sys_old_cpus(void *mask, size_t size)
+{
+    size_t bytes = (size_t)old_bytes < size ? (size_t)old_bytes : size;
+
+    memcpy(mask, old_mask, bytes);
+    return bytes;
 }
 
 _Noreturn void sys_die(void)

@@ -21,6 +21,13 @@ bool sys_is_hung_up(int fd);
 void sys_write(int fd, const void *bytes, size_t length);
 void sys_close(int fd);
 uint32_t sys_thread_id(void);
+/* The calling thread runs on this processor only, and does not take it from whoever woke it. */
+void sys_settle(uint32_t cpu);
+/* Undoes the process's first sys_settle for the calling thread. */
+void sys_unsettle(void);
+/* The processors that the process had before, as sched_getaffinity gives them: returns the bytes
+ * written, 0 when it never settled. */
+size_t sys_old_cpus(void *mask, size_t size);
 /* Ends this process at once, by SIGKILL. */
 _Noreturn void sys_die(void);
 

@@ -9,6 +9,7 @@
 #include <dirent.h>
 #include <poll.h>
 #include <pthread.h>
+#include <sched.h>
 #include <semaphore.h>
 #include <signal.h>
 #include <stdatomic.h>
@@ -87,6 +88,8 @@ struct rusage;
     X(usleep, int, (useconds_t))                                                                   \
     X(sleep, unsigned, (unsigned))                                                                 \
     X(sched_yield, int, (void))                                                                    \
+    X(sched_getaffinity, int, (pid_t, size_t, cpu_set_t *))                                        \
+    X(pthread_getaffinity_np, int, (pthread_t, size_t, cpu_set_t *))                               \
     X(pause, int, (void))                                                                          \
     X(sigsuspend, int, (const sigset_t *))                                                         \
     X(sigtimedwait, int, (const sigset_t *, siginfo_t *, const struct timespec *))                 \
