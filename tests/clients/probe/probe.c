@@ -22,6 +22,9 @@
  *   pace       rank 0 sends NUMBER messages of 4 KiB and computes Gb/s from its completions; rank
  *              1 does from its own
  *
+ *   ping       messages of NUMBER bytes to and fro: least, median and greatest half of a round
+ *              trip in ps, and how many round trips
+ *
  * Exit code: 0 there is an answer, 2 bad use, 3 it could not be asked.
  */
 #include <errno.h>
@@ -37,7 +40,8 @@
 #include "tests/clients/uc_mesh/fault.h"
 #include "tests/clients/uc_mesh/side.h"
 
-#define BYTES  4096U
+#define BYTES  4096U /* of every message but those of `ping` */
+#define PINGS  501   /* round trips */
 #define ACCESS (IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_READ | IBV_ACCESS_REMOTE_WRITE)
 #define MOST   256
 #define DEPTH  200U
@@ -49,6 +53,7 @@ struct probe {
     struct ibv_cq *cq;
     struct ibv_qp *qp;
     char *memory;
+    uint32_t bytes; /* of memory and of a message */
     struct side side;
     unsigned rank;
     long number;
@@ -93,11 +98,11 @@ static bool make_objects(struct probe *p)
     void *memory = NULL;
 
     p->pd = ibv_alloc_pd(p->context);
-    if (!p->pd || posix_memalign(&memory, 16384, BYTES))
+    if (!p->pd || posix_memalign(&memory, 16384, p->bytes))
         return false;
     p->memory = memory;
-    memset(memory, 0, BYTES);
-    p->mr = ibv_reg_mr(p->pd, memory, BYTES, ACCESS);
+    memset(memory, 0, p->bytes);
+    p->mr = ibv_reg_mr(p->pd, memory, p->bytes, ACCESS);
     p->cq = ibv_create_cq(p->context, 2 * MOST, NULL, NULL, 0);
     if (!p->mr || !p->cq)
         return false;
@@ -176,7 +181,7 @@ static bool connect_pair(struct probe *p)
 
 static int recv_one(struct probe *p)
 {
-    struct ibv_sge sge = {(uintptr_t)p->memory, BYTES, p->mr->lkey};
+    struct ibv_sge sge = {(uintptr_t)p->memory, p->bytes, p->mr->lkey};
     struct ibv_recv_wr wr = {.wr_id = 1, .sg_list = &sge, .num_sge = 1};
     struct ibv_recv_wr *bad;
 
@@ -185,7 +190,7 @@ static int recv_one(struct probe *p)
 
 static int send_one(struct probe *p)
 {
-    struct ibv_sge sge = {(uintptr_t)p->memory, BYTES, p->mr->lkey};
+    struct ibv_sge sge = {(uintptr_t)p->memory, p->bytes, p->mr->lkey};
     struct ibv_send_wr wr = {.wr_id = 2,
                              .sg_list = &sge,
                              .num_sge = 1,
@@ -375,6 +380,45 @@ static bool ask_pace(struct probe *p)
                   (double)counted * BYTES * 8 / (double)span) > 0;
 }
 
+static int compare(const void *a, const void *b)
+{
+    const int64_t x = *(const int64_t *)a;
+    const int64_t y = *(const int64_t *)b;
+
+    return (x > y) - (x < y);
+}
+
+/* Receives are there before their message, and nothing but the message is timed. */
+static bool ask_ping(struct probe *p)
+{
+    int64_t spans[PINGS];
+    struct fault fault = {0};
+
+    p->bytes = (uint32_t)p->number;
+    if (!connect_pair(p) || recv_one(p) || !side_barrier(&p->side, &fault))
+        return false;
+    for (int i = 0; i < PINGS; i++) {
+        int64_t start;
+
+        if (p->rank == 0)
+            rest(20); /* until the other rank is ready as well */
+        start = now_ns();
+
+        /* A round is a send and a receive at either end; the answer waits for the question. */
+        if (p->rank == 0 && (send_one(p) || !take(p, 2, 0)))
+            return false;
+        spans[i] = now_ns() - start;
+        if (p->rank == 1 && (!take(p, 1, 0) || send_one(p)))
+            return false;
+        if (recv_one(p) || (p->rank == 1 && !take(p, 1, 0)))
+            return false;
+    }
+    qsort(spans, PINGS, sizeof spans[0], compare);
+    return p->rank == 1 ||
+           printf("ping %lld %lld %lld %d\n", (long long)spans[0] * 500,
+                  (long long)spans[PINGS / 2] * 500, (long long)spans[PINGS - 1] * 500, PINGS) > 0;
+}
+
 static bool ask(struct probe *p, const char *question)
 {
     static const struct {
@@ -384,7 +428,8 @@ static bool ask(struct probe *p, const char *question)
                      {"rkey", ask_rkey},         {"limits", ask_limits},
                      {"teardown", ask_teardown}, {"rtr", ask_rtr},
                      {"wrong", ask_wrong},       {"early", ask_early},
-                     {"wait", ask_wait},         {"pace", ask_pace}};
+                     {"ping", ask_ping},         {"wait", ask_wait},
+                     {"pace", ask_pace}};
 
     if (strcmp(question, "idle") == 0)
         return ask_idle(p, 0);
@@ -402,7 +447,8 @@ int main(int argc, char **argv)
 {
     const char *rank = getenv("JACCL_RANK");
     struct probe p = {.rank = rank ? (unsigned)strtoul(rank, NULL, 10) : 0,
-                      .number = argc > 3 ? strtol(argv[3], NULL, 10) : 0};
+                      .number = argc > 3 ? strtol(argv[3], NULL, 10) : 0,
+                      .bytes = BYTES};
     const char *device = argc > 2 ? argv[2] : "rdma_en2";
 
     if (argc < 2)
