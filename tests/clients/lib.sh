@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-# Sourced by the tests of this folder, which are called as: test_X.sh TBMESH UC_MESH ROGUE PROBE CONFORMANCE.
+# Sourced by the tests of this folder, which are called as: test_X.sh TBMESH UC_MESH ROGUE PROBE CONFORMANCE
+# GARBAGE.
 # shellcheck shell=sh disable=SC2034 # the variables are for those who source this
 set -eu
 tbmesh=$1
@@ -7,6 +8,7 @@ uc_mesh=$2
 rogue=$3
 probe=$4
 conformance=$5
+garbage=$6
 export LC_ALL=C.UTF-8
 top=$(mktemp -d)
 trap 'rm -rf "$top"' EXIT
