@@ -142,6 +142,7 @@ static int report(struct cli *cli, const struct scenario *scenario,
 }
 
 struct run_flags {
+    char *profile;
     char *variant;
     char **quirks;
     char *log_dir;
@@ -160,6 +161,11 @@ static bool take_flags(const struct run_flags *flags, struct conductor_options *
         log_error("run: --variant is 'observed' or 'technote', not '%s'", flags->variant);
         return false;
     }
+    if (flags->profile && strcmp(flags->profile, "apple") != 0 &&
+        strcmp(flags->profile, "verbs") != 0) {
+        log_error("run: --profile is 'apple' or 'verbs', not '%s'", flags->profile);
+        return false;
+    }
     if (flags->ranks < 0 || (uint32_t)flags->ranks > PROTO_RANKS_MAX) {
         log_error("run: --ranks takes 1 to %u", PROTO_RANKS_MAX);
         return false;
@@ -172,6 +178,8 @@ static bool take_flags(const struct run_flags *flags, struct conductor_options *
             return false;
         }
     }
+    options->profile =
+        flags->profile && strcmp(flags->profile, "verbs") == 0 ? PROTO_VERBS : PROTO_APPLE;
     options->variant =
         flags->variant && strcmp(flags->variant, "observed") == 0 ? PROTO_OBSERVED : PROTO_TECHNOTE;
     options->ranks = (uint32_t)flags->ranks;
@@ -215,6 +223,8 @@ static int run_run(struct cli *cli, int argc, char **argv)
     struct run_flags flags = {.fold = -1, .spin = -1};
     const GOptionEntry own[] = {
         {"ranks", 'n', 0, G_OPTION_ARG_INT, &flags.ranks, "how many Macs take part; all", "N"},
+        {"profile", 0, 0, G_OPTION_ARG_STRING, &flags.profile,
+         "what devices offer: apple (default) or verbs, what Linux programs expect", "NAME"},
         {"variant", 0, 0, G_OPTION_ARG_STRING, &flags.variant,
          "where Apple's text and reports differ: technote (default) or observed", "NAME"},
         {"quirk", 0, 0, G_OPTION_ARG_STRING_ARRAY, &flags.quirks,

@@ -219,11 +219,13 @@ enum proto_event_kind {
 #define PROTO_NO_SLOT UINT64_MAX
 
 /* Values of enum ibv_wc_status and enum ibv_wc_opcode that the scheduler itself needs. */
-#define PROTO_WC_SUCCESS 0U
-#define PROTO_WC_LOC_LEN 1U
-#define PROTO_WC_FLUSHED 5U
-#define PROTO_WC_SEND    0U
-#define PROTO_WC_RECV    128U
+#define PROTO_WC_SUCCESS   0U
+#define PROTO_WC_LOC_LEN   1U
+#define PROTO_WC_FLUSHED   5U
+#define PROTO_WC_REM_INV   9U
+#define PROTO_WC_RETRY_EXC 12U
+#define PROTO_WC_SEND      0U
+#define PROTO_WC_RECV      128U
 
 struct proto_event {
     int64_t t;

@@ -11,6 +11,10 @@
  * the right Mac but of another of its ports is not refused: the frames leave on one cable while
  * the peer listens on another, and nothing ever arrives (exo-explore/exo PR 2160).
  *
+ * In the profile `verbs` the fabric carries messages without asking for receives; messages and
+ * receives meet in sched_wr.c, so that their sizes may differ. Such a queue pair of the fabric is
+ * its own target, which it gets when the two ends are joined.
+ *
  * Numbers are never used twice in a run, so that what is late finds nothing.
  */
 #include <errno.h>
@@ -80,6 +84,9 @@ int sched_create_qp(const struct sched_view *view, uint32_t client,
         .peer = ID_NONE,
         .dest_rank = ID_NONE,
         .early_head = ID_NONE,
+        .held_head = ID_NONE,
+        .is_direct = sched_agreed(s, rank)->profile == PROTO_VERBS,
+        .latency = sched_agreed(s, rank)->receive_after,
         .ps_per_kib = sched_agreed(s, rank)->wire_ps_per_kib,
     };
     reply[0] = ix;
@@ -186,7 +193,12 @@ static void join_peers(struct sched *s, uint32_t ix)
             continue;
         qp->peer = i;
         peer->peer = ix;
-        fabric_connect_qp(sched_net(s), (qp_id){qp->fabric}, (qp_id){peer->fabric});
+        if (qp->is_direct) {
+            fabric_set_peer(sched_net(s), (qp_id){qp->fabric}, (qp_id){qp->fabric});
+            fabric_set_peer(sched_net(s), (qp_id){peer->fabric}, (qp_id){peer->fabric});
+        } else {
+            fabric_connect_qp(sched_net(s), (qp_id){qp->fabric}, (qp_id){peer->fabric});
+        }
         return;
     }
 }
@@ -221,13 +233,14 @@ int sched_connect_qp(const struct sched_view *view, uint32_t client,
     route = sched_route_at(s, qp->rank, qp->device, rank);
 
     struct fabric_qp_size size = {.send_wrs = qp->send_wrs, .recv_wrs = qp->recv_wrs};
-    qp_id made = fabric_create_qp_sized(sched_net(s), FABRIC_QP_RDMA, s->ranks[qp->rank].host,
-                                        &route->path, &size);
+    enum fabric_qp_kind kind = qp->is_direct ? FABRIC_QP_DIRECT : FABRIC_QP_RDMA;
+    qp_id made =
+        fabric_create_qp_sized(sched_net(s), kind, s->ranks[qp->rank].host, &route->path, &size);
 
     if (made.ix == ID_NONE) {
         reclaim(s);
-        made = fabric_create_qp_sized(sched_net(s), FABRIC_QP_RDMA, s->ranks[qp->rank].host,
-                                      &route->path, &size);
+        made = fabric_create_qp_sized(sched_net(s), kind, s->ranks[qp->rank].host, &route->path,
+                                      &size);
     }
     if (made.ix == ID_NONE)
         return ENOMEM;
@@ -238,7 +251,8 @@ int sched_connect_qp(const struct sched_view *view, uint32_t client,
     qp->dest_device = device;
     qp->dest_qp_num = request->dest_qp_num;
     s->ports[qp->rank][qp->device].used_at = engine_now(fabric_engine(sched_net(s))).ps;
-    sched_post_early(view, request->qp);
+    if (!qp->is_direct)
+        sched_post_early(view, request->qp);
     join_peers(s, request->qp);
     return 0;
 }

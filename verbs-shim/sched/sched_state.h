@@ -23,6 +23,7 @@
     UINT32_C(0x900) /* hellas-ai/thunderbolt-ibverbs kernel/tbv.h: path << 8 \
                      */
 #define SCHED_QPN_STEP UINT32_C(0x100)
+#define SCHED_QPT_RC   2U /* enum ibv_qp_type */
 
 /* Which side of a rank's device leads to which other rank, and how. */
 struct sched_route {
@@ -81,8 +82,12 @@ struct sched_qp {
     uint32_t peer;   /* ID_NONE */
     uint32_t dest_rank, dest_device, dest_qp_num;
     uint32_t sends_open, recvs_open;
-    uint32_t early_head, early_tail; /* receives posted before RTR */
+    uint32_t early_head, early_tail; /* receives posted before RTR; direct: those that wait */
+    bool is_direct;                  /* profile `verbs`: messages meet receives here */
+    uint32_t held_head, held_tail;   /* direct: messages that have arrived and met no receive */
+    int64_t last_recv, last_send;    /* direct: latest completions, which keep their order */
     int64_t ps_per_kib;
+    int64_t latency;
 };
 
 enum sched_wr_state {
@@ -106,8 +111,9 @@ struct sched_wr {
     uint64_t wr_id;
     uint64_t length;
     uint64_t slot;
-    uint32_t next;     /* free list; receives posted early */
+    uint32_t next;     /* free list; receives posted early; messages held */
     uint32_t is_blind; /* 1: its completion is not foreseen */
+    int64_t at;        /* direct: when a message has arrived, a receive can be met */
 };
 
 struct sched_late {
@@ -215,6 +221,12 @@ void sched_run_fabric(const struct sched_view *view, int64_t limit);
 bool sched_refill(const struct sched_view *view, uint32_t client);
 /* Everything posted on the queue pair that has not begun is dropped; `tells`: with flush errors. */
 void sched_flush_qp(const struct sched_view *view, uint32_t qp, bool tells);
+/* Is every message that is acknowledged to its sender? */
+static inline bool sched_is_reliable(const struct sched_qp *qp)
+{
+    return qp->is_direct && qp->qp_type == SCHED_QPT_RC;
+}
+
 /* Hands the receives that were posted before RTR to the fabric. */
 void sched_post_early(const struct sched_view *view, uint32_t qp);
 /* The client will consume nothing any more. */

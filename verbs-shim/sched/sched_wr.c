@@ -163,7 +163,7 @@ static void settle(const struct sched_view *view, uint32_t send_ix)
         drop_wr(s, send_ix);
 }
 
-/* The send's fate at the sender is known. */
+/* The send's fate at the sender is known. An acknowledged one was never counted as open. */
 static void finish_send(const struct sched_view *view, uint32_t send_ix, int64_t at,
                         uint32_t status)
 {
@@ -174,8 +174,12 @@ static void finish_send(const struct sched_view *view, uint32_t send_ix, int64_t
 
     send->is_completed = true;
     qp->sends_open--;
-    client->open_sends--;
-    client->open_blind -= send->is_blind;
+    if (!sched_is_reliable(qp)) {
+        client->open_sends--;
+        client->open_blind -= send->is_blind;
+    }
+    at = time_max(at, qp->last_send);
+    qp->last_send = qp->is_direct ? at : 0;
     if (!qp->is_dead && (send->flags & PROTO_SIGNALED || status != PROTO_WC_SUCCESS)) {
         struct proto_event event = {.t = at,
                                     .cq = qp->send_cq,
@@ -201,22 +205,22 @@ static void count_bytes(struct sched *s, const struct sched_wr *send, const stru
     s->messages[from][to->rank]++;
 }
 
-static void finish_recv(const struct sched_view *view, const struct fabric_completion *c)
+/* A message and a receive have met. */
+static void finish_recv(const struct sched_view *view, uint32_t recv_ix, uint32_t send_ix,
+                        int64_t at, bool is_whole)
 {
     struct sched *s = view->sched;
-    uint32_t recv_ix = (uint32_t)c->wr_id;
-    uint32_t send_ix = (uint32_t)c->peer_wr_id;
     const struct sched_wr recv = *sched_wr_at(s, recv_ix);
     struct sched_wr *send = sched_wr_at(s, send_ix);
     struct sched_qp *qp = sched_qp_at(s, recv.qp);
-    bool has_bytes = c->status == FABRIC_OK && send->slot != PROTO_NO_SLOT && !qp->is_dead;
+    bool has_bytes = is_whole && send->slot != PROTO_NO_SLOT && !qp->is_dead;
     struct proto_event event = {
-        .t = c->at.ps,
+        .t = at,
         .flags = send->flags,
         .cq = qp->recv_cq,
         .qp = recv.qp,
         .wqe = recv.wqe,
-        .status = c->status == FABRIC_OK ? PROTO_WC_SUCCESS : PROTO_WC_LOC_LEN,
+        .status = is_whole ? PROTO_WC_SUCCESS : PROTO_WC_LOC_LEN,
         .opcode = PROTO_WC_RECV,
         .length = send->length,
         .slot = has_bytes ? send->slot : PROTO_NO_SLOT,
@@ -237,20 +241,98 @@ static void finish_recv(const struct sched_view *view, const struct fabric_compl
         settle(view, send_ix);
 }
 
+static uint32_t pop(const struct sched *s, uint32_t *head)
+{
+    uint32_t ix = *head;
+
+    *head = sched_wr_at(s, ix)->next;
+    return ix;
+}
+
+static void append(const struct sched *s, uint32_t *head, uint32_t *tail, uint32_t ix)
+{
+    sched_wr_at(s, ix)->next = ID_NONE;
+    if (*head == ID_NONE)
+        *head = ix;
+    else
+        sched_wr_at(s, *tail)->next = ix;
+    *tail = ix;
+}
+
+/* Messages that have arrived meet receives that are posted, each in their order. */
+static void match(const struct sched_view *view, struct sched_qp *qp)
+{
+    struct sched *s = view->sched;
+
+    while (qp->early_head != ID_NONE && qp->held_head != ID_NONE) {
+        uint32_t recv_ix = pop(s, &qp->early_head);
+        uint32_t send_ix = pop(s, &qp->held_head);
+        const struct sched_wr *send = sched_wr_at(s, send_ix);
+        bool is_reliable = sched_is_reliable(sched_qp_at(s, send->qp));
+        bool fits = send->length <= sched_wr_at(s, recv_ix)->length;
+        int64_t at = time_max(send->at, sched_wr_at(s, recv_ix)->at);
+
+        at = time_max(at, qp->last_recv);
+        qp->last_recv = at;
+        if (is_reliable)
+            finish_send(view, send_ix, time_add(at, qp->latency),
+                        fits ? PROTO_WC_SUCCESS : PROTO_WC_REM_INV);
+        finish_recv(view, recv_ix, send_ix, at, fits);
+    }
+}
+
+/* Nobody will ever take the message. */
+static void lose(const struct sched_view *view, uint32_t send_ix)
+{
+    struct sched *s = view->sched;
+    const struct sched_qp *qp = sched_qp_at(s, sched_wr_at(s, send_ix)->qp);
+    int64_t now = engine_now(fabric_engine(sched_net(s))).ps;
+
+    if (sched_is_reliable(qp))
+        finish_send(view, send_ix, time_add(now, 2 * qp->latency), PROTO_WC_RETRY_EXC);
+    settle(view, send_ix);
+}
+
+/* A message will have arrived at `at`. What lost frames is repaired if it is acknowledged: no time
+ * is charged for that. */
+static void arrive(const struct sched_view *view, const struct fabric_completion *c)
+{
+    struct sched *s = view->sched;
+    uint32_t send_ix = (uint32_t)c->peer_wr_id;
+    struct sched_wr *send = sched_wr_at(s, send_ix);
+    const struct sched_qp *from = sched_qp_at(s, send->qp);
+    struct sched_qp *to = from->peer != ID_NONE ? sched_qp_at(s, from->peer) : NULL;
+
+    if (!to || to->is_dead || (c->status != FABRIC_OK && !sched_is_reliable(from))) {
+        lose(view, send_ix);
+        return;
+    }
+    send->at = c->at.ps;
+    append(s, &to->held_head, &to->held_tail, send_ix);
+    match(view, to);
+}
+
 static void on_completed(void *ctx, const struct fabric_completion *c)
 {
     const struct sched_view *view = *(const struct sched_view **)ctx;
+    const struct sched_qp *qp =
+        sched_qp_at(view->sched, sched_wr_at(view->sched, (uint32_t)c->wr_id)->qp);
 
-    if (c->is_recv)
-        finish_recv(view, c);
-    else
-        finish_send(view, (uint32_t)c->wr_id, c->at.ps, PROTO_WC_SUCCESS);
+    if (!c->is_recv) {
+        if (!sched_is_reliable(qp))
+            finish_send(view, (uint32_t)c->wr_id, c->at.ps, PROTO_WC_SUCCESS);
+    } else if (qp->is_direct) {
+        arrive(view, c);
+    } else {
+        finish_recv(view, (uint32_t)c->wr_id, (uint32_t)c->peer_wr_id, c->at.ps,
+                    c->status == FABRIC_OK);
+    }
 }
 
 static void on_lost(void *ctx, qp_id sender, uint64_t wr_id)
 {
     (void)sender;
-    settle(*(const struct sched_view **)ctx, (uint32_t)wr_id);
+    lose(*(const struct sched_view **)ctx, (uint32_t)wr_id);
 }
 
 static void on_user_event(void *ctx, uint32_t kind, uint32_t arg)
@@ -299,9 +381,20 @@ static void on_flushed(void *ctx, qp_id fabric_qp, uint64_t wr_id, bool is_recv)
     drop_wr(s, ix);
 }
 
+/* What waits here, not in the fabric: messages from the peer get no answer any more. */
+static void flush_direct(struct flush_ctx *ctx, struct sched_qp *qp)
+{
+    struct sched *s = ctx->view->sched;
+
+    while (qp->early_head != ID_NONE)
+        on_flushed(ctx, (qp_id){qp->fabric}, pop(s, &qp->early_head), true);
+    while (qp->held_head != ID_NONE)
+        lose(ctx->view, pop(s, &qp->held_head));
+}
+
 void sched_flush_qp(const struct sched_view *view, uint32_t qp_ix, bool tells)
 {
-    const struct sched_qp *qp = sched_qp_at(view->sched, qp_ix);
+    struct sched_qp *qp = sched_qp_at(view->sched, qp_ix);
     struct flush_ctx ctx = {.view = view, .tells = tells};
     const struct fabric_hooks hooks = {.ctx = &ctx,
                                        .completed = on_completed,
@@ -311,6 +404,8 @@ void sched_flush_qp(const struct sched_view *view, uint32_t qp_ix, bool tells)
 
     if (qp->fabric != ID_NONE)
         fabric_flush_qp(sched_net(view->sched), (qp_id){qp->fabric}, &hooks);
+    if (qp->is_direct)
+        flush_direct(&ctx, qp);
 }
 
 void sched_run_fabric(const struct sched_view *view, int64_t limit)
@@ -340,11 +435,13 @@ static void post_send(struct sched *s, struct sched_qp *qp, struct sched_client 
     bool is_blind = s->sends_early || !fabric_qp_foresees(sched_net(s), (qp_id){qp->fabric});
     simtime now;
 
-    if (client->open_sends == 0)
-        client->min_wire = PROTO_NEVER;
-    client->min_wire = time_min(client->min_wire, time_wire(command->length, qp->ps_per_kib));
-    client->open_sends++;
-    client->open_blind += is_blind;
+    if (!sched_is_reliable(qp)) {
+        if (client->open_sends == 0)
+            client->min_wire = PROTO_NEVER;
+        client->min_wire = time_min(client->min_wire, time_wire(command->length, qp->ps_per_kib));
+        client->open_sends++;
+        client->open_blind += is_blind;
+    }
     sched_wr_at(s, ix)->is_blind = is_blind;
     qp->sends_open++;
     now = reach(s, command->t);
@@ -353,21 +450,24 @@ static void post_send(struct sched *s, struct sched_qp *qp, struct sched_client 
                            (bytecount){command->length});
 }
 
-static void post_recv(struct sched *s, struct sched_qp *qp, uint32_t ix, simtime now)
+static void post_recv(const struct sched_view *view, struct sched_qp *qp, uint32_t ix, simtime now)
 {
+    struct sched *s = view->sched;
     struct sched_wr *wr = sched_wr_at(s, ix);
 
     qp->recvs_open++;
+    if (qp->is_direct) {
+        /* No receive completes sooner after any post: leases count on it. */
+        wr->at = time_add(now.ps, qp->latency);
+        append(s, &qp->early_head, &qp->early_tail, ix);
+        match(view, qp);
+        return;
+    }
     if (qp->fabric != ID_NONE) {
         (void)fabric_post_recv(sched_net(s), (qp_id){qp->fabric}, now, ix, (bytecount){wr->length});
         return;
     }
-    wr->next = ID_NONE;
-    if (qp->early_head == ID_NONE)
-        qp->early_head = ix;
-    else
-        sched_wr_at(s, qp->early_tail)->next = ix;
-    qp->early_tail = ix;
+    append(s, &qp->early_head, &qp->early_tail, ix);
 }
 
 static void execute_post(const struct sched_view *view, const struct proto_command *command,
@@ -399,7 +499,7 @@ static void execute_post(const struct sched_view *view, const struct proto_comma
     if (is_send)
         post_send(s, qp, client, ix, command);
     else
-        post_recv(s, qp, ix, reach(s, command->t));
+        post_recv(view, qp, ix, reach(s, command->t));
     /* The fabric reports what became certain when it runs next. */
     sched_run_fabric(view, engine_now(fabric_engine(sched_net(s))).ps);
 }
@@ -415,7 +515,7 @@ void sched_post_early(const struct sched_view *view, uint32_t qp_ix)
         uint32_t next = sched_wr_at(s, ix)->next;
 
         qp->recvs_open--;
-        post_recv(s, qp, ix, engine_now(fabric_engine(sched_net(s))));
+        post_recv(view, qp, ix, engine_now(fabric_engine(sched_net(s))));
         ix = next;
     }
 }

@@ -63,10 +63,18 @@ static void flush(struct actor *a, struct qp *qp, uint32_t wqe)
     cq_insert(is_recv ? qp->recv_cq : qp->send_cq, &event);
 }
 
+/* Where an element of a list lies; inline ones need no region. */
+static const void *source_of(const struct pd *pd, const struct ibv_sge *sge, bool is_inline)
+{
+    // NOLINTNEXTLINE(performance-no-int-to-ptr): what the program gave as an address
+    return is_inline ? (const void *)(uintptr_t)sge->addr : memory_at(pd, sge, 0);
+}
+
 /* The bytes of the list in a slot of the arena; false: it is full. */
-static bool gather(const struct pd *pd, const struct ibv_sge *sges, int count, uint64_t length,
+static bool gather(const struct pd *pd, const struct ibv_send_wr *wr, uint64_t length,
                    uint64_t *ret_slot)
 {
+    const struct ibv_sge *sges = wr->sg_list;
     unsigned char *to;
 
     *ret_slot = PROTO_NO_SLOT;
@@ -79,9 +87,10 @@ static bool gather(const struct pd *pd, const struct ibv_sge *sges, int count, u
     }
     if (to == NULL)
         return false;
-    for (int i = 0; i < count; i++) {
+    for (int i = 0; i < wr->num_sge; i++) {
         if (sges[i].length > 0)
-            memcpy(to, memory_at(pd, &sges[i], 0), sges[i].length);
+            memcpy(to, source_of(pd, &sges[i], (wr->send_flags & IBV_SEND_INLINE) != 0),
+                   sges[i].length);
         to += sges[i].length;
     }
     return true;
@@ -97,8 +106,14 @@ static int refuse_send(const struct qp *qp, const struct ibv_send_wr *wr, uint64
         return EINVAL;
     if ((unsigned int)wr->opcode >= 32 || !(library->profile->opcodes >> wr->opcode & 1) ||
         wr->num_sge < 0 || (uint32_t)wr->num_sge > qp->cap.max_send_sge ||
-        (wr->num_sge > 0 && wr->sg_list == NULL) || wr->send_flags & IBV_SEND_INLINE)
+        (wr->num_sge > 0 && wr->sg_list == NULL))
         return EINVAL;
+    if (wr->send_flags & IBV_SEND_INLINE) {
+        *length = 0;
+        for (int i = 0; i < wr->num_sge; i++)
+            *length += wr->sg_list[i].length;
+        return library->profile->max_inline > 0 && *length <= qp->cap.max_inline_data ? 0 : EINVAL;
+    }
     if (!measure(qp->pd, wr->sg_list, wr->num_sge, 0, length) ||
         *length > library->agreed->max_message)
         return EINVAL;
@@ -123,7 +138,7 @@ static int send_one(struct actor *a, struct qp *qp, const struct ibv_send_wr *wr
         flush(a, qp, command.wqe);
         return 0;
     }
-    if (!gather(qp->pd, wr->sg_list, wr->num_sge, length, &command.slot)) {
+    if (!gather(qp->pd, wr, length, &command.slot)) {
         queue_untake(&qp->send, work);
         return ENOMEM;
     }
