@@ -35,7 +35,7 @@ run() {
     "$@" >"$top/stdout" 2>"$top/stderr" </dev/null || code=$?
     [ "$code" = "$expected" ] && return 0
     fail "$name: exit $code, expected $expected: $*"
-    tail -20 "$top/stdout" "$top/stderr" | sed 's/^/    /'
+    tail -n 20 "$top/stdout" "$top/stderr" | sed 's/^/    /'
     return 0
 }
 

@@ -19,14 +19,32 @@
 #include "verbs-shim/conductor/output.h"
 #include "verbs-shim/conductor/proc.h"
 #include "verbs-shim/conductor/run.h"
+#include "verbs-shim/proto/proto.h"
+#include "verbs-shim/sched/sched.h"
 
-#define LEAVE_MS 500 /* from leaving the simulation to the process's end */
+#define LEAVE_MS 2000 /* from leaving the simulation to the process's end */
+
+/* Has the process no thread left in the simulation? Its end of file may still be on the way. */
+static bool is_client_gone(const struct run *run, uint32_t client)
+{
+    if (!run->is_client_alive[client])
+        return true;
+    if (run->end == RUN_DAMAGED || run->end == RUN_LOCKED)
+        return false;
+    for (uint32_t k = 0; k < PROTO_CLIENT_ACTORS; k++) {
+        uint32_t actor = client * PROTO_CLIENT_ACTORS + k;
+
+        if (sched_actor_info(run->memory.view.sched, actor).state != SCHED_ACTOR_NONE)
+            return false;
+    }
+    return true;
+}
 
 /* All processes of the rank have left the simulation: its program is about to end by itself. */
 static bool has_left(const struct run *run, uint32_t rank)
 {
     for (uint32_t k = 0; k < run->joined[rank]; k++) {
-        if (run->is_client_alive[rank * PROTO_RANK_CLIENTS + k])
+        if (!is_client_gone(run, rank * PROTO_RANK_CLIENTS + k))
             return false;
     }
     return run->joined[rank] > 0;
