@@ -23,8 +23,9 @@ cat >call.sh <<END
 exec "$garbage" <"$top/names"
 END
 chmod +x call.sh
-for variant in technote observed; do
-    emulate "garbage, $variant" 0 --ranks 1 --variant "$variant" "$macs" -- ./call.sh
+for kind in "--variant technote" "--variant observed" "--profile verbs"; do
+    # shellcheck disable=SC2086 # an option and its value
+    emulate "garbage, $kind" 0 --ranks 1 $kind "$macs" -- ./call.sh
     grep '\]' stdout || true
 done
 
