@@ -37,7 +37,9 @@ perf() {
 }
 
 pingpong ibv_rc_pingpong
+pingpong ibv_rc_pingpong -e
 pingpong ibv_uc_pingpong
+pingpong ibv_uc_pingpong -e
 perf ib_send_lat -n 1000
 perf ib_send_lat -n 1000 -c UC
 perf ib_send_bw -n 1000

@@ -339,6 +339,11 @@ bool sched_park(const struct sched_view *view, uint32_t actor_ix)
         actor->state = SCHED_ACTOR_EXTERNAL;
         actor->deadline = chan->deadline;
         watch_queues(s, actor, actor_ix, chan);
+        /* What was told while the actor still ran is not in what it says, as in park_idle. */
+        if (chan->polled_count > 0 && has_untaken(view, client_ix)) {
+            actor->state = SCHED_ACTOR_READY;
+            actor->resume = PROTO_RESUME_RETRY;
+        }
         /* What has been executed had really been done before, so the actor has seen it. */
         actor->outside_seen = s->outside_count;
         break;

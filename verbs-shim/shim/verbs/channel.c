@@ -8,15 +8,22 @@
  */
 #include "verbs-shim/shim/verbs/channel.h"
 
+#include <errno.h>
+#include <fcntl.h>
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 #include <sys/eventfd.h>
 #include <unistd.h>
 
 #include <infiniband/verbs.h>
 
 #include "sim/base/units.h"
+#include "verbs-shim/shim/actor.h"
+#include "verbs-shim/shim/guest.h"
+#include "verbs-shim/shim/verbs/cq.h"
 #include "verbs-shim/shim/verbs/objects.h"
+#include "verbs-shim/shim/verbs/poll.h"
 
 int channel_make_fd(void)
 {
@@ -34,16 +41,26 @@ static void count_event(int fd)
     (void)eventfd_write(fd, 1); /* inside libc: no call of the program's is interposed */
 }
 
-static bool has_visible(const struct cq *cq, simtime now)
+/* When a completion comes that the queue was armed for; those that were there before do not count.
+ */
+static simtime due_at(const struct cq *cq)
 {
-    return cq->count > 0 && cq->ring[cq->head].t <= now.ps;
+    for (uint32_t i = 0; i < cq->count; i++) {
+        const struct proto_event *event = cq_at(cq, i);
+
+        if (event->t > cq->armed_at.ps &&
+            (!cq->is_armed_solicited || event->status != IBV_WC_SUCCESS ||
+             event->flags & PROTO_SOLICITED))
+            return (simtime){event->t};
+    }
+    return simtime_never();
 }
 
 void channel_fire(struct cq *cq, simtime now)
 {
     struct channel *channel = cq->channel;
 
-    if (channel == NULL || !cq->is_armed || !has_visible(cq, now))
+    if (channel == NULL || !cq->is_armed || due_at(cq).ps > now.ps)
         return;
     cq->is_armed = false;
     if (cq->events_waiting++ == 0) {
@@ -81,4 +98,123 @@ void channel_async(struct context *context, const struct ibv_async_event *event)
         return;
     context->events[(context->event_head + context->event_count++) % ASYNC_EVENTS] = *event;
     count_event(context->verbs.context.async_fd);
+}
+
+struct ibv_comp_channel *ibv_create_comp_channel(struct ibv_context *ibv)
+{
+    struct library *library = library_now();
+    struct channel *channel;
+
+    if (library_enter(PROTO_CHARGE_OBJECT) == NULL)
+        return NULL;
+    if (!object_is(ibv, LIVE_CONTEXT))
+        return library_fail(EINVAL);
+    if (!library->profile->has_one_sided)
+        return library_fail(EOPNOTSUPP);
+    channel = shim_alloc(sizeof *channel);
+    if (channel == NULL)
+        return NULL;
+    channel->ibv.fd = channel_make_fd();
+    if (channel->ibv.fd < 0 || !live_add(&library->live, channel, LIVE_CHANNEL)) {
+        channel_close_fd(channel->ibv.fd);
+        shim_free(channel);
+        return library_fail(ENOMEM);
+    }
+    channel->ibv.context = ibv;
+    channel->context = context_of(ibv);
+    channel->context->uses++;
+    return &channel->ibv;
+}
+
+int ibv_destroy_comp_channel(struct ibv_comp_channel *ibv)
+{
+    struct channel *channel = (struct channel *)(void *)ibv;
+
+    if (library_enter(PROTO_CHARGE_OBJECT) == NULL)
+        return ENOSYS;
+    if (!object_is(ibv, LIVE_CHANNEL))
+        return EINVAL;
+    if (channel->uses > 0)
+        return EBUSY;
+    live_remove(&library_now()->live, channel);
+    channel->context->uses--;
+    channel_close_fd(ibv->fd);
+    shim_free(channel);
+    return 0;
+}
+
+struct wait_for {
+    struct actor *a;
+    const struct channel *channel;
+    struct actor_watch watch;
+};
+
+/* Is there an event? If not, the queues that may bring one are what is watched. */
+static bool has_event(void *ctx)
+{
+    struct wait_for *wait = ctx;
+    const struct library *library = library_now();
+
+    poll_take_events();
+    wait->watch.count = 0;
+    wait->watch.first = simtime_never();
+    for (uint32_t i = 0; i < library->next_cq; i++) {
+        struct cq *cq = table_get(&library->cqs, i);
+
+        if (cq == NULL || cq->channel != wait->channel || !cq->is_armed)
+            continue;
+        channel_fire(cq, actor_now(wait->a));
+        if (wait->watch.count < PROTO_POLLED_MAX)
+            wait->watch.cqs[wait->watch.count++] = (uint16_t)cq->number;
+        wait->watch.first = simtime_min(wait->watch.first, due_at(cq));
+    }
+    return wait->channel->first_event != NULL;
+}
+
+/* The first queue that has an event; what else it has waits behind the others'. */
+static struct cq *take_event(struct channel *channel)
+{
+    struct cq *cq = channel->first_event;
+    eventfd_t one;
+
+    channel->first_event = cq->next_event;
+    if (channel->first_event == NULL)
+        channel->last_event = NULL;
+    cq->next_event = NULL;
+    if (--cq->events_waiting > 0) {
+        if (channel->last_event == NULL)
+            channel->first_event = cq;
+        else
+            channel->last_event->next_event = cq;
+        channel->last_event = cq;
+    }
+    cq->events_given++;
+    (void)eventfd_read(channel->ibv.fd, &one);
+    return cq;
+}
+
+int ibv_get_cq_event(struct ibv_comp_channel *ibv, struct ibv_cq **cq, void **cq_context)
+{
+    struct wait_for wait = {.a = library_enter(PROTO_CHARGE_VERB)};
+    struct cq *found;
+
+    if (wait.a == NULL)
+        return -1;
+    if (!object_is(ibv, LIVE_CHANNEL) || cq == NULL || cq_context == NULL) {
+        errno = EINVAL;
+        return -1;
+    }
+    wait.channel = (struct channel *)(void *)ibv;
+    while (!has_event(&wait))
+        (void)actor_wait_watching(wait.a, has_event, &wait, simtime_never(), &wait.watch);
+    found = take_event((struct channel *)(void *)ibv);
+    *cq = ibv_cq_ex_to_cq(&found->ibv);
+    *cq_context = found->ibv.cq_context;
+    return 0;
+}
+
+void ibv_ack_cq_events(struct ibv_cq *ibv, unsigned int count)
+{
+    if (object_is(ibv, LIVE_CQ))
+        ((struct cq *)(void *)ibv)->events_acked += count;
 }
