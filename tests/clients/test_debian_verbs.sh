@@ -38,6 +38,7 @@ perf() {
 
 pingpong ibv_rc_pingpong
 pingpong ibv_rc_pingpong -e
+pingpong ibv_rc_pingpong -N
 pingpong ibv_uc_pingpong
 pingpong ibv_uc_pingpong -e
 perf ib_send_lat -n 1000

@@ -110,7 +110,8 @@ struct qp {
     uint32_t number;              /* as the scheduler knows it */
     uint32_t epoch;               /* counts resets: what was posted before is forgotten */
     bool signals_all;
-    bool has_wr_ops; /* made with the extended interface */
+    bool has_wr_ops;         /* made with the extended interface */
+    struct builder *builder; /* owned; then only */
     struct queue send, recv;
     struct ibv_qp_cap cap;
     struct ibv_qp_attr attr; /* only what was set, the rest is zero */

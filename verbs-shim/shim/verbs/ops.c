@@ -13,6 +13,7 @@
 #include "verbs-shim/shim/verbs/poll.h"
 #include "verbs-shim/shim/verbs/port.h"
 #include "verbs-shim/shim/verbs/post.h"
+#include "verbs-shim/shim/verbs/qp.h"
 
 static int req_notify_cq(struct ibv_cq *ibv, int solicited_only)
 {
@@ -47,5 +48,7 @@ void context_set_ops(struct context *context)
     ops->req_notify_cq = req_notify_cq;
     ops->post_srq_recv = no_srq_recv;
     context->verbs.query_port = port_query;
+    if (library_now()->profile->has_one_sided)
+        context->verbs.create_qp_ex = qp_ex_create;
     context->verbs.query_device_ex = port_query_device_ex;
 }

@@ -62,6 +62,7 @@ static void grant(struct ibv_qp_cap *cap)
 
 static void release_memory(struct qp *qp)
 {
+    qp_ex_done(qp);
     queue_done(&qp->send);
     queue_done(&qp->recv);
     shim_free(qp);

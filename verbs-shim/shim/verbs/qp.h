@@ -9,4 +9,9 @@
  * queues. */
 void qp_forget_completions(struct actor *a, struct qp *qp);
 
+/* qp_ex.c: a queue pair that may have calls which build work requests. */
+struct ibv_qp *qp_ex_create(struct ibv_context *ibv, struct ibv_qp_init_attr_ex *init);
+/* Frees what builds them; it may have none. */
+void qp_ex_done(struct qp *qp);
+
 #endif
