@@ -133,6 +133,20 @@ says O-39 stdout 'studio2\] arrived'
 case_is "O-39 drop" 0 --ranks 2 --quirk drop-unmatched "$macs" -- "$probe" early
 says "O-39 drop" stdout 'studio2\] lost'
 
+# With any quirk, how the ranks are scheduled changes nothing.
+for quirk in early-completion drop-unmatched idle-sleep=20us/100us; do
+    : >hashes
+    for how in --keep-aslr --parallel "--fold 8" "--fold 60"; do
+        # shellcheck disable=SC2086 # an option and its value
+        timeout 60 "$tbmesh" run $how --quirk "$quirk" "$macs" -- \
+            "$uc_mesh" all_reduce --sizes 4KiB --repeat 5 2>stderr </dev/null |
+            sed -n 's/.*trace hash //p' >>hashes
+    done
+    if [ "$(sort -u hashes | wc -l)" != 1 ] || [ "$(wc -l <hashes)" != 4 ]; then
+        fail "$quirk: hashes $(tr '\n' ' ' <hashes)"
+    fi
+done
+
 # O-40, ThunderMLX v0.3.6: the first send after a silence pays; a ping every second avoids it.
 case_is O-40 0 --ranks 2 "$macs" -- "$probe" idle rdma_en2 10000
 says O-40 stdout 'studio2\] message 1 took 0\.0 ms'

@@ -72,6 +72,7 @@ static struct sched lay_out(const struct sched_config *config)
         .max_running = config->max_running,
         .lease_cap = config->lease_cap.ps,
         .sends_early = config->sends_complete_early,
+        .drops = config->unmatched == FABRIC_DROP,
         .wedge_after = config->wedge_after,
         .idle_after = config->idle_after.ps,
         .idle_wake = config->idle_wake.ps,
@@ -509,7 +510,7 @@ static int64_t find_lease(const struct sched_view *view, uint32_t actor_ix, cons
         .receive_after = sched_agreed(s, client->rank)->receive_after,
         .open_sends = client->open_sends,
         .min_wire = client->min_wire,
-        .is_blind = client->open_blind > 0 ||
+        .is_blind = s->drops || client->open_blind > 0 ||
                     ring_readable(&view->segments[client_ix]->command_ring, PROTO_COMMANDS) != 0,
     };
     int64_t base = time_min(next->event_t, next->command_t);

@@ -134,6 +134,7 @@ struct sched {
     uint32_t late_free, late_used;
     bool is_started, is_broken;
     bool sends_early;
+    bool drops; /* what meets no receive: nothing is foreseen */
     bool stop; /* an idle actor may go on: leave the fabric's loop */
     int64_t lease_cap;
     uint32_t wedge_after;
