@@ -135,7 +135,7 @@ struct sched {
     bool is_started, is_broken;
     bool sends_early;
     bool drops; /* what meets no receive: nothing is foreseen */
-    bool stop; /* an idle actor may go on: leave the fabric's loop */
+    bool stop;  /* an idle actor may go on: leave the fabric's loop */
     int64_t lease_cap;
     uint32_t wedge_after;
     int64_t idle_after, idle_wake;
