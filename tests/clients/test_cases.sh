@@ -90,6 +90,11 @@ case_is "O-32 3/6/6" 0 --ranks 1 --quirk limits=3/6/6 "$macs" -- "$probe" limits
 says "O-32 3/6/6" stdout '\] qp 3 then 16$'
 says "O-32 3/6/6" stdout 'max_qp 3 max_cq 6 max_pd 6'
 says "O-32 3/6/6" stdout '\] pd 6 then'
+# The device is one, however many processes of the Mac use it; what one leaves the next can have.
+case_is "O-32 processes" 0 --ranks 1 "$macs" -- "$probe" share
+for answer in 'qp 9 then 16' 'mr 99 then 12' 'cq 10 then 12' 'pd 10 then 12'; do
+    [ "$(grep -c "\] $answer\$" stdout)" = 2 ] || fail "O-32 processes: not twice '$answer'"
+done
 
 # O-33, mlx PR 4530: every way in which a peer can be missing.
 conforms O-33 technote type/rc_is_refused

@@ -147,6 +147,62 @@ static void early_post(struct test *t)
     CHECK(t, (code == 0) == is_accepted);
 }
 
+/* Receives of state a, before there is a peer, come back when the queue pair goes to ERR. */
+static void error_flushes(struct test *t)
+{
+    struct line line;
+    struct far_end far_end;
+    struct ibv_wc wc;
+
+    NEED(make_line(t, 32, &line) && reach(t, line.qp, (enum ibv_qp_state)t->row->a, &far_end));
+    for (uint64_t id = 1; id <= 3; id++)
+        CHECK_EQ(t, post_recv(t, line.qp, id, 0, 4096), 0);
+    CHECK_EQ(t, to_state(line.qp, IBV_QPS_ERR), 0);
+    for (uint64_t id = 1; id <= 3; id++) {
+        NEED(take_any(t, line.recv_cq, &wc));
+        CHECK_EQ(t, wc.status, IBV_WC_WR_FLUSH_ERR);
+        CHECK_EQ(t, wc.wr_id, id);
+    }
+    NEED(stay_quiet(t, line.recv_cq));
+}
+
+/* One message from rank 0 to rank 1. */
+static bool passes(struct test *t, const struct line *line, uint32_t seed)
+{
+    struct ibv_wc wc;
+
+    if (t->rank == 0) {
+        fill(t->lab->memory, 4096, seed);
+        return test_expect(t, post_send(t, line->qp, seed, 0, 4096) == 0, __LINE__, "no send") &&
+               take_ok(t, line->send_cq, &wc) && test_meet(t, NULL, NULL, 0);
+    }
+    return test_expect(t, post_recv(t, line->qp, seed, 8192, 4096) == 0, __LINE__, "no receive") &&
+           take_ok(t, line->recv_cq, &wc) &&
+           test_expect(t, wc.wr_id == seed, __LINE__, "an older receive came back") &&
+           test_expect(t, is_filled(t->lab->memory + 8192, 4096, seed), __LINE__, "wrong bytes") &&
+           test_meet(t, NULL, NULL, 0);
+}
+
+/* a: the state before RESET; b: with a send and a receive that wait and must be forgotten. */
+static void reconnects(struct test *t)
+{
+    struct line line;
+
+    NEED(make_pair(t, 32, &line) && passes(t, &line, 1));
+    for (uint32_t round = 2; round <= 4; round++) {
+        if (t->row->b)
+            CHECK_EQ(t,
+                     t->rank == 0 ? post_send(t, line.qp, 99, 0, 4096)
+                                  : post_recv(t, line.qp, 98, 8192, 8192 * 4),
+                     0);
+        NEED(test_meet(t, NULL, NULL, 0));
+        if (t->row->a == IBV_QPS_ERR)
+            CHECK_EQ(t, to_state(line.qp, IBV_QPS_ERR), 0);
+        CHECK_EQ(t, to_state(line.qp, IBV_QPS_RESET), 0);
+        NEED(test_meet(t, NULL, NULL, 0) && connect_line(t, &line) && passes(t, &line, round));
+    }
+}
+
 #define TN  "TN3205"
 #define MAN "ibv_modify_qp(3)"
 #define WRONG(from, to)                                                                       \
@@ -226,6 +282,18 @@ static const struct row rows[] = {
     EARLY(RTR, "receive", 0),
     {"post/receive_in_RTR_is_taken", "receives live from RTR", TN, early_post, IBV_QPS_RTR, 0, 2,
      VARIANT_TECHNOTE, false},
+    {"state/ERR_flushes_receives_of_INIT", "what is posted completes with a flush error", MAN,
+     error_flushes, IBV_QPS_INIT, 0, 2, VARIANT_TECHNOTE, false},
+    {"state/ERR_flushes_receives_of_RTR", "what is posted completes with a flush error", MAN,
+     error_flushes, IBV_QPS_RTR, 0, 2, VARIANT_TECHNOTE, false},
+    {"state/ERR_flushes_receives_of_RTS", "what is posted completes with a flush error", MAN,
+     error_flushes, IBV_QPS_RTS, 0, 2, VARIANT_BOTH, false},
+    {"state/RESET_and_connected_anew", "RESET forgets the peer", MAN, reconnects, IBV_QPS_RTS, 0, 2,
+     VARIANT_BOTH, false},
+    {"state/ERR_RESET_and_connected_anew", "RESET leads out of ERR", MAN, reconnects, IBV_QPS_ERR,
+     0, 2, VARIANT_BOTH, false},
+    {"state/RESET_forgets_requests", "what waits is dropped without a completion", MAN, reconnects,
+     IBV_QPS_RTS, 1, 2, VARIANT_BOTH, false},
 };
 
 const struct row_table state_rows = {rows, sizeof rows / sizeof *rows};

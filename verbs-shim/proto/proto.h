@@ -123,7 +123,24 @@ enum proto_call {
     PROTO_CALL_NEW_ACTOR,  /* a thread is about to start -> reply[0] its actor number */
     PROTO_CALL_DROP_ACTOR, /* ... and could not: raw[0] its number */
     PROTO_CALL_ORDER,      /* nothing: the answer itself says that everybody's past is over */
+    PROTO_CALL_RESET_QP,   /* queue pair: all of it is forgotten, it may be connected anew */
+    PROTO_CALL_LIMITED,    /* struct proto_limited_request: ENOMEM when there are no more */
     PROTO_CALL_COUNT
+};
+
+/* Of what a device has only so many, whichever process of its Mac asks. Queue pairs are counted as
+ * they are made. */
+enum proto_limited {
+    PROTO_LIMITED_MR,
+    PROTO_LIMITED_CQ,
+    PROTO_LIMITED_PD,
+    PROTO_LIMITED_COUNT
+};
+
+struct proto_limited_request {
+    uint32_t device;
+    uint32_t what;    /* enum proto_limited */
+    uint32_t is_back; /* 0: takes one; else gives one back */
 };
 
 struct proto_qp_request {
@@ -146,6 +163,7 @@ union proto_call_args {
     uint32_t qp;
     struct proto_qp_request create;
     struct proto_connect_request connect;
+    struct proto_limited_request limited;
     int64_t raw[8];
 };
 

@@ -260,6 +260,7 @@ void sched_client_died(const struct sched_view *view, uint32_t client_ix)
             (void)sched_destroy_qp(view, client_ix, i);
     }
     client->is_alive = false;
+    sched_give_back(s, client_ix);
     sched_forget_consumer(view, client_ix);
 }
 
@@ -565,6 +566,12 @@ static void answer(const struct sched_view *view, uint32_t actor_ix, struct prot
     case PROTO_CALL_DROP_ACTOR:
         if (args.raw[0] >= 0 && args.raw[0] / PROTO_CLIENT_ACTORS == client)
             remove_actor(s, (uint32_t)args.raw[0]);
+        break;
+    case PROTO_CALL_RESET_QP:
+        status = sched_reset_qp(view, client, args.qp);
+        break;
+    case PROTO_CALL_LIMITED:
+        status = sched_limited(s, client, &args.limited);
         break;
     case PROTO_CALL_ORDER:
     case PROTO_CALL_COUNT:

@@ -15,7 +15,8 @@
  * receives meet in sched_wr.c, so that their sizes may differ. Such a queue pair of the fabric is
  * its own target, which it gets when the two ends are joined.
  *
- * Numbers are never used twice in a run, so that what is late finds nothing.
+ * Numbers are never used twice in a run, so that what is late finds nothing. A reset keeps the
+ * number; what of it is still under way stays with a record of its own, which is dead.
  */
 #include <errno.h>
 #include <stdbool.h>
@@ -68,6 +69,9 @@ int sched_create_qp(const struct sched_view *view, uint32_t client,
         return EINVAL;
     if (ix == SCHED_QPS)
         return ENOMEM;
+    if (s->ports[rank][request->device].qps >= sched_agreed(s, rank)->max_qp)
+        return EBUSY;
+    s->ports[rank][request->device].qps++;
     s->qp_count++;
     *sched_qp_at(s, ix) = (struct sched_qp){
         .exists = true,
@@ -266,7 +270,82 @@ int sched_destroy_qp(const struct sched_view *view, uint32_t client, uint32_t ix
         return EINVAL;
     sched_flush_qp(view, ix, false);
     qp->is_dead = true;
+    s->ports[qp->rank][qp->device].qps--;
     if (qp->fabric != ID_NONE && fabric_release_qp(sched_net(s), (qp_id){qp->fabric}))
         qp->fabric = ID_NONE;
     return 0;
+}
+
+/* What has left, or is just leaving, goes on without the queue pair. */
+static void leave_behind(struct sched *s, uint32_t ix)
+{
+    uint32_t rest = s->qp_count++;
+
+    *sched_qp_at(s, rest) = *sched_qp_at(s, ix);
+    sched_qp_at(s, rest)->is_dead = true;
+    sched_move_wrs(s, ix, rest);
+}
+
+int sched_reset_qp(const struct sched_view *view, uint32_t client, uint32_t ix)
+{
+    struct sched *s = view->sched;
+    struct sched_qp *qp = sched_own_qp(s, client, ix);
+
+    if (!qp)
+        return EINVAL;
+    if (s->qp_count == SCHED_QPS)
+        return ENOMEM;
+    sched_flush_qp(view, ix, false);
+    if (qp->fabric == ID_NONE)
+        return 0;
+    /* The other end names nobody now; it can be met again without a reset of its own. */
+    if (qp->peer != ID_NONE)
+        sched_qp_at(s, qp->peer)->peer = ID_NONE;
+    if (!fabric_release_qp(sched_net(s), (qp_id){qp->fabric}))
+        leave_behind(s, ix);
+    qp->fabric = ID_NONE;
+    qp->peer = ID_NONE;
+    qp->dest_rank = ID_NONE;
+    qp->sends_open = 0;
+    return 0;
+}
+
+int sched_limited(struct sched *s, uint32_t client, const struct proto_limited_request *request)
+{
+    uint32_t rank = sched_client_at(s, client)->rank;
+    const struct proto_agreed *agreed = sched_agreed(s, rank);
+    const uint32_t most[PROTO_LIMITED_COUNT] = {[PROTO_LIMITED_MR] = agreed->max_mr,
+                                                [PROTO_LIMITED_CQ] = agreed->max_cq,
+                                                [PROTO_LIMITED_PD] = agreed->max_pd};
+    uint32_t *used;
+    uint32_t *own;
+
+    if (request->device >= agreed->device_count || request->what >= PROTO_LIMITED_COUNT)
+        return EINVAL;
+    used = &s->ports[rank][request->device].used[request->what];
+    own = &sched_client_at(s, client)->used[request->device][request->what];
+    if (request->is_back) {
+        if (*own == 0)
+            return EINVAL;
+        --*own;
+        --*used;
+        return 0;
+    }
+    if (*used >= most[request->what])
+        return ENOMEM;
+    ++*own;
+    ++*used;
+    return 0;
+}
+
+void sched_give_back(struct sched *s, uint32_t client_ix)
+{
+    struct sched_client *client = sched_client_at(s, client_ix);
+
+    for (uint32_t d = 0; d < PROTO_DEVICES_MAX; d++) {
+        for (uint32_t what = 0; what < PROTO_LIMITED_COUNT; what++) {
+            s->ports[client->rank][d].used[what] -= client->used[d][what];
+            client->used[d][what] = 0;
+        }
+    }
 }

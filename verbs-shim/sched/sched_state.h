@@ -39,8 +39,9 @@ struct sched_rank {
     int64_t last_vt;      /* of an actor that is gone */
 };
 
-/* What a quirk remembers of a port. */
 struct sched_port {
+    uint32_t qps, used[PROTO_LIMITED_COUNT]; /* that programs have now */
+    /* What a quirk remembers. */
     uint32_t failed_rtrs;
     int last_failure; /* errno */
     int64_t used_at;  /* last send of either end; while the cable wakes, the end of that */
@@ -54,6 +55,7 @@ struct sched_client {
     int64_t min_wire;  /* among the open sends since there was none */
     uint64_t commands; /* executed */
     uint32_t late_head, late_tail;
+    uint32_t used[PROTO_DEVICES_MAX][PROTO_LIMITED_COUNT]; /* of its rank's devices */
 };
 
 /* Hot part of an actor: one line of cache. */
@@ -228,6 +230,8 @@ static inline bool sched_is_reliable(const struct sched_qp *qp)
     return qp->is_direct && qp->qp_type == SCHED_QPT_RC;
 }
 
+/* Work requests of one queue pair become those of another. */
+void sched_move_wrs(struct sched *s, uint32_t from_qp, uint32_t to_qp);
 /* Hands the receives that were posted before RTR to the fabric. */
 void sched_post_early(const struct sched_view *view, uint32_t qp);
 /* The client will consume nothing any more. */
@@ -241,6 +245,11 @@ int sched_connect_qp(const struct sched_view *view, uint32_t client,
 /* When a send that is posted at `t` may leave, and what that does to the cable's sleep. */
 int64_t sched_wake_cable(struct sched *s, const struct sched_qp *qp, int64_t t);
 int sched_destroy_qp(const struct sched_view *view, uint32_t client, uint32_t qp);
+/* Back to what it was when it was made. */
+int sched_reset_qp(const struct sched_view *view, uint32_t client, uint32_t qp);
+int sched_limited(struct sched *s, uint32_t client, const struct proto_limited_request *request);
+/* The client is gone: its device has them again. */
+void sched_give_back(struct sched *s, uint32_t client);
 int sched_query_port(const struct sched *s, uint32_t rank, uint32_t device, int64_t *reply);
 /* The client's queue pair of that number, alive; NULL. */
 struct sched_qp *sched_own_qp(const struct sched *s, uint32_t client, uint32_t qp);

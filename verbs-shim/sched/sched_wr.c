@@ -381,8 +381,9 @@ static void on_flushed(void *ctx, qp_id fabric_qp, uint64_t wr_id, bool is_recv)
     drop_wr(s, ix);
 }
 
-/* What waits here, not in the fabric: messages from the peer get no answer any more. */
-static void flush_direct(struct flush_ctx *ctx, struct sched_qp *qp)
+/* What waits here, not in the fabric: receives posted before RTR, and in the profile `verbs` also
+ * messages, which get no answer any more. */
+static void flush_waiting(struct flush_ctx *ctx, struct sched_qp *qp)
 {
     struct sched *s = ctx->view->sched;
 
@@ -404,8 +405,7 @@ void sched_flush_qp(const struct sched_view *view, uint32_t qp_ix, bool tells)
 
     if (qp->fabric != ID_NONE)
         fabric_flush_qp(sched_net(view->sched), (qp_id){qp->fabric}, &hooks);
-    if (qp->is_direct)
-        flush_direct(&ctx, qp);
+    flush_waiting(&ctx, qp);
 }
 
 void sched_run_fabric(const struct sched_view *view, int64_t limit)
@@ -532,6 +532,16 @@ static void execute_consumed(const struct sched_view *view, const struct proto_c
     if (send->state == WR_SEND && send->is_delivered && !send->is_settled &&
         send->consumer == client)
         settle(view, command->token);
+}
+
+void sched_move_wrs(struct sched *s, uint32_t from_qp, uint32_t to_qp)
+{
+    for (uint32_t i = 0; i < s->wr_used; i++) {
+        struct sched_wr *wr = sched_wr_at(s, i);
+
+        if (wr->state != WR_FREE && wr->qp == from_qp)
+            wr->qp = to_qp;
+    }
 }
 
 void sched_forget_consumer(const struct sched_view *view, uint32_t client)

@@ -9,6 +9,7 @@
  *   devices    how many there are
  *   pd         a protection domain: "pd ok", or "pd NULL ERRNO"
  *   limits     how many queue pairs, completion queues, domains and regions, and the errno behind
+ *   share      limits of a second process of this Mac while the first one has one of each
  *   teardown   a region's end with the queue pair in ERR, and with it gone: "unmap ERRNO ERRNO"
  *   rkey       the remote key of a region with all access
  *
@@ -57,6 +58,7 @@ struct probe {
     struct side side;
     unsigned rank;
     long number;
+    const char *program, *device;
 };
 
 struct far_end {
@@ -284,6 +286,16 @@ static bool ask_limits(struct probe *p)
     return printf("pd %d then %d\n", n, errno) > 0;
 }
 
+static bool ask_share(struct probe *p)
+{
+    char command[512];
+    int n = snprintf(command, sizeof command, "'%s' limits %s", p->program, p->device);
+
+    (void)fflush(stdout);
+    return make_objects(p) && n > 0 && (size_t)n < sizeof command && system(command) == 0 &&
+           ask_limits(p);
+}
+
 static bool ask_rtr(struct probe *p)
 {
     struct far_end far_end;
@@ -429,7 +441,7 @@ static bool ask(struct probe *p, const char *question)
                      {"teardown", ask_teardown}, {"rtr", ask_rtr},
                      {"wrong", ask_wrong},       {"early", ask_early},
                      {"ping", ask_ping},         {"wait", ask_wait},
-                     {"pace", ask_pace}};
+                     {"pace", ask_pace},         {"share", ask_share}};
 
     if (strcmp(question, "idle") == 0)
         return ask_idle(p, 0);
@@ -448,14 +460,15 @@ int main(int argc, char **argv)
     const char *rank = getenv("JACCL_RANK");
     struct probe p = {.rank = rank ? (unsigned)strtoul(rank, NULL, 10) : 0,
                       .number = argc > 3 ? strtol(argv[3], NULL, 10) : 0,
-                      .bytes = BYTES};
-    const char *device = argc > 2 ? argv[2] : "rdma_en2";
+                      .bytes = BYTES,
+                      .program = argv[0],
+                      .device = argc > 2 ? argv[2] : "rdma_en2"};
 
     if (argc < 2)
         return 2;
-    p.context = open_named(device);
+    p.context = open_named(p.device);
     if (!p.context && strcmp(argv[1], "devices") != 0) {
-        fprintf(stderr, "probe: no device %s\n", device);
+        fprintf(stderr, "probe: no device %s\n", p.device);
         return 3;
     }
     if (!ask(&p, argv[1])) {

@@ -21,6 +21,7 @@
 
 #include "verbs-shim/shim/guest.h"
 #include "verbs-shim/shim/verbs/channel.h"
+#include "verbs-shim/shim/verbs/limit.h"
 
 bool cq_reserve(struct cq *cq, uint32_t more)
 {
@@ -89,14 +90,37 @@ void cq_drop_qp(struct cq *cq, uint32_t qp)
     cq->count = kept;
 }
 
+/* A queue that the device has one more of, in our tables. NULL: none. */
+static struct cq *enter_cq(struct actor *a, const struct device *device)
+{
+    struct library *library = library_now();
+    struct cq *cq;
+
+    if (!limit_take(a, device, PROTO_LIMITED_CQ))
+        return NULL;
+    cq = shim_alloc(sizeof *cq);
+    if (cq != NULL && live_add(&library->live, cq, LIVE_CQ)) {
+        cq->number = library->next_cq;
+        if (cq->number < PROTO_CQS_MAX && table_put(&library->cqs, cq->number, cq)) {
+            library->next_cq++;
+            return cq;
+        }
+        live_remove(&library->live, cq);
+    }
+    limit_give(a, device, PROTO_LIMITED_CQ);
+    shim_free(cq);
+    return NULL;
+}
+
 struct ibv_cq *ibv_create_cq(struct ibv_context *ibv, int cqe, void *cq_context,
                              struct ibv_comp_channel *channel, int comp_vector)
 {
     struct library *library = library_now();
+    struct actor *a = library_enter(PROTO_CHARGE_OBJECT);
     struct context *context;
     struct cq *cq;
 
-    if (library_enter(PROTO_CHARGE_OBJECT) == NULL)
+    if (a == NULL)
         return NULL;
     if (!object_is(ibv, LIVE_CONTEXT) || cqe < 1 || (uint32_t)cqe > library->agreed->max_cqe ||
         comp_vector < 0 || comp_vector >= ibv->num_comp_vectors ||
@@ -105,15 +129,9 @@ struct ibv_cq *ibv_create_cq(struct ibv_context *ibv, int cqe, void *cq_context,
     context = context_of(ibv);
     if (context->device->cqs >= library->agreed->max_cq || library->next_cq == PROTO_CQS_MAX)
         return library_fail(ENOMEM);
-    cq = shim_alloc(sizeof *cq);
+    cq = enter_cq(a, context->device);
     if (cq == NULL)
-        return NULL;
-    if (!live_add(&library->live, cq, LIVE_CQ) || !table_put(&library->cqs, library->next_cq, cq)) {
-        live_remove(&library->live, cq);
-        shim_free(cq);
         return library_fail(ENOMEM);
-    }
-    cq->number = library->next_cq++;
     cq->context = context;
     cq->channel = (struct channel *)channel;
     cq->ibv.context = ibv;
@@ -147,8 +165,9 @@ int ibv_destroy_cq(struct ibv_cq *ibv)
 {
     struct cq *cq = (struct cq *)(void *)ibv;
     struct library *library = library_now();
+    struct actor *a = library_enter(PROTO_CHARGE_OBJECT);
 
-    if (library_enter(PROTO_CHARGE_OBJECT) == NULL)
+    if (a == NULL)
         return ENOSYS;
     if (!object_is(ibv, LIVE_CQ))
         return EINVAL;
@@ -161,6 +180,7 @@ int ibv_destroy_cq(struct ibv_cq *ibv)
         cq->channel->uses--;
     cq->context->uses--;
     cq->context->device->cqs--;
+    limit_give(a, cq->context->device, PROTO_LIMITED_CQ);
     shim_free(cq->ring);
     shim_free(cq);
     return 0;

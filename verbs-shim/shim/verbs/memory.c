@@ -22,6 +22,7 @@
 #include <infiniband/verbs.h>
 
 #include "verbs-shim/shim/guest.h"
+#include "verbs-shim/shim/verbs/limit.h"
 #include "verbs-shim/shim/verbs/objects.h"
 #include "verbs-shim/shim/verbs/poll.h"
 #include "verbs-shim/shim/verbs/port.h"
@@ -51,10 +52,11 @@ struct ibv_pd *ibv_alloc_pd(struct ibv_context *ibv)
         return library_fail(ENETDOWN);
     if (context->device->pds >= library_now()->agreed->max_pd)
         return library_fail(ENOMEM);
+    if (!limit_take(a, context->device, PROTO_LIMITED_PD))
+        return library_fail(ENOMEM);
     pd = shim_alloc(sizeof *pd);
-    if (pd == NULL)
-        return NULL;
-    if (!live_add(&library_now()->live, pd, LIVE_PD)) {
+    if (pd == NULL || !live_add(&library_now()->live, pd, LIVE_PD)) {
+        limit_give(a, context->device, PROTO_LIMITED_PD);
         shim_free(pd);
         return library_fail(ENOMEM);
     }
@@ -69,8 +71,9 @@ struct ibv_pd *ibv_alloc_pd(struct ibv_context *ibv)
 int ibv_dealloc_pd(struct ibv_pd *ibv)
 {
     struct pd *pd = (struct pd *)ibv;
+    struct actor *a = library_enter(PROTO_CHARGE_OBJECT);
 
-    if (library_enter(PROTO_CHARGE_OBJECT) == NULL)
+    if (a == NULL)
         return ENOSYS;
     if (!object_is(ibv, LIVE_PD))
         return EINVAL;
@@ -79,6 +82,7 @@ int ibv_dealloc_pd(struct ibv_pd *ibv)
     live_remove(&library_now()->live, pd);
     pd->context->uses--;
     pd->context->device->pds--;
+    limit_give(a, pd->context->device, PROTO_LIMITED_PD);
     shim_free(pd);
     return 0;
 }
@@ -137,6 +141,25 @@ static bool give_key(struct mr *mr)
     return true;
 }
 
+/* A region that the device has one more of, with its key. NULL: none. */
+static struct mr *enter_mr(struct actor *a, const struct device *device)
+{
+    struct library *library = library_now();
+    struct mr *mr;
+
+    if (!limit_take(a, device, PROTO_LIMITED_MR))
+        return NULL;
+    mr = shim_alloc(sizeof *mr);
+    if (mr != NULL && live_add(&library->live, mr, LIVE_MR)) {
+        if (give_key(mr))
+            return mr;
+        live_remove(&library->live, mr);
+    }
+    limit_give(a, device, PROTO_LIMITED_MR);
+    shim_free(mr);
+    return NULL;
+}
+
 static struct ibv_mr *register_region(struct ibv_pd *ibv, void *addr, size_t length, uint64_t iova,
                                       unsigned int access)
 {
@@ -154,14 +177,9 @@ static struct ibv_mr *register_region(struct ibv_pd *ibv, void *addr, size_t len
     error = refuse(pd, (uintptr_t)addr, length, iova, access);
     if (error)
         return library_fail(error);
-    mr = shim_alloc(sizeof *mr);
+    mr = enter_mr(a, pd->context->device);
     if (mr == NULL)
-        return NULL;
-    if (!live_add(&library_now()->live, mr, LIVE_MR) || !give_key(mr)) {
-        live_remove(&library_now()->live, mr);
-        shim_free(mr);
         return library_fail(ENOMEM);
-    }
     mr->ibv.context = pd->ibv.context;
     mr->ibv.pd = ibv;
     mr->ibv.addr = addr;
@@ -237,6 +255,7 @@ int ibv_dereg_mr(struct ibv_mr *ibv)
     mr->pd->uses--;
     mr->pd->context->uses--;
     mr->pd->context->device->mrs--;
+    limit_give(a, mr->pd->context->device, PROTO_LIMITED_MR);
     shim_free(mr);
     return 0;
 }

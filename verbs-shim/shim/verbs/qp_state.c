@@ -151,14 +151,20 @@ static void flush(struct actor *a, const struct qp *qp)
     poll_take_events();
 }
 
-static void reset(struct actor *a, struct qp *qp)
+/* errno */
+static int reset(struct actor *a, struct qp *qp)
 {
-    flush(a, qp);
+    const union proto_call_args args = {.qp = qp->number};
+    int error = actor_call(a, PROTO_CALL_RESET_QP, &args, NULL);
+
+    if (error)
+        return error;
     qp_forget_completions(a, qp);
     queue_clear(&qp->send, false);
     queue_clear(&qp->recv, true);
     qp->epoch++;
     qp->attr = (struct ibv_qp_attr){.qp_state = IBV_QPS_RESET};
+    return 0;
 }
 
 /* What a transition does besides being noted. errno */
@@ -166,6 +172,7 @@ static int enter(struct actor *a, struct qp *qp, enum ibv_qp_state to,
                  const struct ibv_qp_attr *attr)
 {
     enum ibv_qp_state from = qp->ibv.qp_base.state;
+    int error = 0;
 
     if (to == IBV_QPS_RTR)
         return connect_peer(a, qp, attr);
@@ -175,11 +182,11 @@ static int enter(struct actor *a, struct qp *qp, enum ibv_qp_state to,
         flush(a, qp);
         qp->pd->in_error++;
     } else if (to == IBV_QPS_RESET) {
-        reset(a, qp);
+        error = reset(a, qp);
     }
-    if (from == IBV_QPS_ERR)
+    if (from == IBV_QPS_ERR && error == 0)
         qp->pd->in_error--;
-    return 0;
+    return error;
 }
 
 int ibv_modify_qp(struct ibv_qp *ibv, struct ibv_qp_attr *attr, int attr_mask)

@@ -332,6 +332,7 @@ static void agree(struct stage_set *set, struct puppet *p)
     struct proto_agreed *agreed = &p->segment->agreed;
 
     *agreed = (struct proto_agreed){
+        .max_qp = 10,
         .magic = PROTO_MAGIC,
         .version = PROTO_VERSION,
         .client = p->rank * PROTO_RANK_CLIENTS,
