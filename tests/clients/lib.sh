@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 # Sourced by the tests of this folder, which are called as: test_X.sh TBMESH UC_MESH ROGUE PROBE CONFORMANCE
-# GARBAGE.
+# GARBAGE VERBS_CASES.
 # shellcheck shell=sh disable=SC2034 # the variables are for those who source this
 set -eu
 tbmesh=$1
@@ -9,6 +9,7 @@ rogue=$3
 probe=$4
 conformance=$5
 garbage=$6
+verbs_cases=$7
 export LC_ALL=C.UTF-8
 top=$(mktemp -d)
 trap 'rm -rf "$top"' EXIT

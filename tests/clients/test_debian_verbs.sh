@@ -36,14 +36,28 @@ perf() {
     says "$*" stdout '^\[studio2\] +[0-9]+ +[0-9]+ '
 }
 
-pingpong ibv_rc_pingpong
-pingpong ibv_rc_pingpong -e
-pingpong ibv_rc_pingpong -N
-pingpong ibv_uc_pingpong
-pingpong ibv_uc_pingpong -e
+# again NAME COMMAND...: a second run has the same trace.
+again() {
+    name=$1
+    shift
+    first=$(grep -o 'trace hash .*' stdout)
+    "$@"
+    [ "$first" = "$(grep -o 'trace hash .*' stdout)" ] || fail "$name: another trace"
+}
+
+# -c: they check what they received; -e: they sleep on events; -N, -t: newer calls.
+for program in ibv_rc_pingpong ibv_uc_pingpong ibv_ud_pingpong ibv_srq_pingpong; do
+    pingpong "$program" -c
+    again "$program" pingpong "$program" -c
+    pingpong "$program" -c -e
+done
+pingpong ibv_rc_pingpong -c -N
+pingpong ibv_rc_pingpong -c -t
 perf ib_send_lat -n 1000
-perf ib_send_lat -n 1000 -c UC
-perf ib_send_bw -n 1000
+perf ib_send_lat -n 1000 -c UD
+again "ib_send_lat -c UD" perf ib_send_lat -n 1000 -c UD
+perf ib_send_bw -n 1000 -c UD
+perf ib_send_bw -n 1000 --use-srq
 
 run "no such profile" 2 "$tbmesh" run --profile other "$macs" -- ibv_devices
 finish

@@ -125,6 +125,11 @@ enum proto_call {
     PROTO_CALL_ORDER,      /* nothing: the answer itself says that everybody's past is over */
     PROTO_CALL_RESET_QP,   /* queue pair: all of it is forgotten, it may be connected anew */
     PROTO_CALL_LIMITED,    /* struct proto_limited_request: ENOMEM when there are no more */
+    PROTO_CALL_FIND_GID,   /* device, dgid: struct proto_connect_request with `qp` as the device
+                              -> reply[0] PROTO_PLACE of the port that has this GID */
+    PROTO_CALL_OPEN_UD,    /* a UD queue pair takes datagrams: raw[0] queue pair, raw[1] Q key */
+    PROTO_CALL_CREATE_SRQ, /* device -> reply[0] shared receive queue, named as a queue pair is */
+    PROTO_CALL_LIMIT_SRQ,  /* raw[0] queue, raw[1] limit -> reply[0] 1: it holds fewer by now */
     PROTO_CALL_COUNT
 };
 
@@ -143,11 +148,22 @@ struct proto_limited_request {
     uint32_t is_back; /* 0: takes one; else gives one back */
 };
 
+/* A port of another Mac, as one number. */
+#define PROTO_PLACE(rank, device) ((rank)*PROTO_DEVICES_MAX + (device))
+#define PROTO_PLACE_RANK(place)   ((place) / PROTO_DEVICES_MAX)
+#define PROTO_PLACE_DEVICE(place) ((place) % PROTO_DEVICES_MAX)
+#define PROTO_PLACES              (PROTO_RANKS_MAX * PROTO_DEVICES_MAX)
+
+/* Bytes in front of each datagram that is received: the global route header, also where the wire
+ * has none (InfiniBand specification, volume 1, 11.4.1.2). */
+#define PROTO_GRH_BYTES 40U
+
 struct proto_qp_request {
     uint32_t device;
     uint32_t qp_type; /* enum ibv_qp_type */
     uint32_t send_cq, recv_cq;
     uint32_t send_wrs, recv_wrs; /* granted */
+    uint32_t srq;                /* as CREATE_SRQ answered, + 1; 0: none */
 };
 
 struct proto_connect_request {
@@ -206,6 +222,8 @@ enum proto_command_flag {
     PROTO_SIGNALED = 1,
     PROTO_HAS_IMM = 2,
     PROTO_SOLICITED = 4,
+    PROTO_HAS_GRH = 8,    /* event: a datagram's; `length` counts the header */
+    PROTO_SRQ_LIMIT = 16, /* event: took the shared receive queue below its limit */
 };
 
 /* Commands of a client, in order of time. */
@@ -219,8 +237,8 @@ struct proto_command {
     uint64_t wr_id;  /* for the trace only */
     uint64_t length; /* bytes; WAKE: how many waiters, OUTSIDE: nothing */
     uint64_t slot; /* offset in an arena: SEND: in the sender's; CONSUMED: in qp's. WAKE: the key */
-    uint64_t remote_addr; /* WRITE, READ, ATOMIC */
-    uint32_t rkey;
+    uint64_t remote_addr; /* WRITE, READ, ATOMIC; UD: PROTO_PLACE of the destination */
+    uint32_t rkey;        /* UD: Q key */
     uint32_t imm;
     uint32_t opcode; /* enum ibv_wr_opcode */
     uint32_t dest;   /* UD: queue pair number of the destination */

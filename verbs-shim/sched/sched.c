@@ -57,6 +57,7 @@ static struct fabric_config fabric_part(const struct sched_config *config)
         .qp_capacity = SCHED_FABRIC_QPS,
         .early_qps = config->sends_complete_early ? SCHED_FABRIC_QPS : 0,
         .wr_capacity = 1,
+        .user_events = SCHED_DATAGRAMS,
         .ring_entries = SCHED_WRS,
         .fault_capacity = config->fault_capacity,
         .foresee = true,
@@ -572,6 +573,18 @@ static void answer(const struct sched_view *view, uint32_t actor_ix, struct prot
         break;
     case PROTO_CALL_LIMITED:
         status = sched_limited(s, client, &args.limited);
+        break;
+    case PROTO_CALL_FIND_GID:
+        status = sched_find_gid(s, client, &args.connect, reply);
+        break;
+    case PROTO_CALL_OPEN_UD:
+        status = sched_open_ud(view, client, args.raw);
+        break;
+    case PROTO_CALL_CREATE_SRQ:
+        status = sched_create_srq(view, client, args.device, reply);
+        break;
+    case PROTO_CALL_LIMIT_SRQ:
+        status = sched_limit_srq(view, client, args.raw, reply);
         break;
     case PROTO_CALL_ORDER:
     case PROTO_CALL_COUNT:

@@ -74,7 +74,7 @@ struct sched_qp_info sched_qp_info(const struct sched *s, uint32_t ix)
 {
     const struct sched_qp *qp = sched_qp_at(s, ix);
     struct sched_qp_info info = {
-        .exists = ix < s->qp_count && qp->exists && !qp->is_dead,
+        .exists = ix < s->qp_count && qp->exists && !qp->is_dead && qp->qp_type != SCHED_QPT_SRQ,
         .client = qp->client,
         .rank = qp->rank,
         .device = qp->device,
@@ -82,7 +82,8 @@ struct sched_qp_info sched_qp_info(const struct sched *s, uint32_t ix)
         .peer_rank = qp->dest_rank,
         .peer_device = qp->dest_device,
         .sends_waiting = qp->sends_open,
-        .receives_posted = qp->recvs_open,
+        .receives_posted =
+            qp->srq == ID_NONE ? qp->recvs_open : sched_qp_at(s, qp->srq)->recvs_open,
     };
 
     if (qp->fabric != ID_NONE)

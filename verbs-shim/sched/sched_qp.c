@@ -57,44 +57,65 @@ int sched_query_port(const struct sched *s, uint32_t rank, uint32_t device, int6
     return 0;
 }
 
-int sched_create_qp(const struct sched_view *view, uint32_t client,
-                    const struct proto_qp_request *request, int64_t *reply)
+uint32_t sched_add_qp(struct sched *s, uint32_t client, uint32_t device)
 {
-    struct sched *s = view->sched;
     uint32_t rank = sched_client_at(s, client)->rank;
-    uint32_t ix = s->qp_count;
 
-    if (request->device >= sched_agreed(s, rank)->device_count ||
-        request->send_cq >= PROTO_CQS_MAX || request->recv_cq >= PROTO_CQS_MAX)
-        return EINVAL;
-    if (ix == SCHED_QPS)
-        return ENOMEM;
-    if (s->ports[rank][request->device].qps >= sched_agreed(s, rank)->max_qp)
-        return EBUSY;
-    s->ports[rank][request->device].qps++;
-    s->qp_count++;
-    *sched_qp_at(s, ix) = (struct sched_qp){
+    if (s->qp_count == SCHED_QPS)
+        return ID_NONE;
+    *sched_qp_at(s, s->qp_count) = (struct sched_qp){
         .exists = true,
         .client = client,
         .rank = rank,
-        .device = request->device,
-        .qp_type = request->qp_type,
-        .qp_num = SCHED_QPN_FIRST + SCHED_QPN_STEP * s->ranks[rank].qp_count++,
-        .send_cq = request->send_cq,
-        .recv_cq = request->recv_cq,
-        .send_wrs = request->send_wrs,
-        .recv_wrs = request->recv_wrs,
+        .device = device,
         .fabric = ID_NONE,
         .peer = ID_NONE,
         .dest_rank = ID_NONE,
         .early_head = ID_NONE,
         .held_head = ID_NONE,
+        .order_head = ID_NONE,
+        .srq = ID_NONE,
         .is_direct = sched_agreed(s, rank)->profile == PROTO_VERBS,
         .latency = sched_agreed(s, rank)->receive_after,
         .ps_per_kib = sched_agreed(s, rank)->wire_ps_per_kib,
     };
+    return s->qp_count++;
+}
+
+int sched_create_qp(const struct sched_view *view, uint32_t client,
+                    const struct proto_qp_request *request, int64_t *reply)
+{
+    struct sched *s = view->sched;
+    uint32_t rank = sched_client_at(s, client)->rank;
+    const struct sched_qp *srq = NULL;
+    struct sched_qp *qp;
+    uint32_t ix;
+
+    if (request->srq != 0) {
+        srq = sched_own_qp(s, client, request->srq - 1);
+        if (!srq || srq->qp_type != SCHED_QPT_SRQ)
+            return EINVAL;
+    }
+    if (request->device >= sched_agreed(s, rank)->device_count ||
+        request->send_cq >= PROTO_CQS_MAX || request->recv_cq >= PROTO_CQS_MAX ||
+        request->qp_type == SCHED_QPT_SRQ)
+        return EINVAL;
+    if (s->ports[rank][request->device].qps >= sched_agreed(s, rank)->max_qp)
+        return EBUSY;
+    ix = sched_add_qp(s, client, request->device);
+    if (ix == ID_NONE)
+        return ENOMEM;
+    s->ports[rank][request->device].qps++;
+    qp = sched_qp_at(s, ix);
+    qp->qp_type = request->qp_type;
+    qp->qp_num = SCHED_QPN_FIRST + SCHED_QPN_STEP * s->ranks[rank].qp_count++;
+    qp->send_cq = request->send_cq;
+    qp->recv_cq = request->recv_cq;
+    qp->send_wrs = request->send_wrs;
+    qp->recv_wrs = request->recv_wrs;
+    qp->srq = request->srq - 1; /* 0: ID_NONE */
     reply[0] = ix;
-    reply[1] = sched_qp_at(s, ix)->qp_num;
+    reply[1] = qp->qp_num;
     return 0;
 }
 
@@ -105,8 +126,7 @@ static bool is_ipv4_mapped(const uint8_t *gid)
     return memcmp(gid, prefix, sizeof prefix) == 0;
 }
 
-/* Whose GID is it? */
-static bool find_gid(const struct sched *s, const uint8_t *gid, uint32_t *ret_rank,
+bool sched_gid_owner(const struct sched *s, const uint8_t *gid, uint32_t *ret_rank,
                      uint32_t *ret_device)
 {
     for (uint32_t rank = 0; rank < s->rank_count; rank++) {
@@ -141,7 +161,7 @@ static int resolve(const struct sched *s, const struct sched_qp *from,
         if (!is_ipv4_mapped(port->gid[request->sgid_index]))
             return EINVAL;
     }
-    if (!find_gid(s, request->dgid, ret_rank, ret_device) || *ret_rank == from->rank ||
+    if (!sched_gid_owner(s, request->dgid, ret_rank, ret_device) || *ret_rank == from->rank ||
         !sched_route_at(s, from->rank, from->device, *ret_rank)->exists)
         return ETIMEDOUT;
     if (sched_query_port(s, from->rank, from->device, state) != 0 || state[0] != PROTO_PORT_ACTIVE)
@@ -207,16 +227,46 @@ static void join_peers(struct sched *s, uint32_t ix)
     }
 }
 
+bool sched_release_ways(struct sched *s, struct sched_qp *qp)
+{
+    bool is_rest = false;
+
+    if (qp->fabric != ID_NONE && fabric_release_qp(sched_net(s), (qp_id){qp->fabric}))
+        qp->fabric = ID_NONE;
+    for (uint32_t rank = 0; rank < s->rank_count; rank++) {
+        if (qp->ways[rank] != 0 && fabric_release_qp(sched_net(s), (qp_id){qp->ways[rank] - 1}))
+            qp->ways[rank] = 0;
+        is_rest |= qp->ways[rank] != 0;
+    }
+    return qp->fabric == ID_NONE && !is_rest;
+}
+
 /* Takes back the fabric's queue pairs of those that are dead and drained. */
 static void reclaim(struct sched *s)
 {
     for (uint32_t i = 0; i < s->qp_count; i++) {
         struct sched_qp *qp = sched_qp_at(s, i);
 
-        if (qp->is_dead && qp->fabric != ID_NONE &&
-            fabric_release_qp(sched_net(s), (qp_id){qp->fabric}))
-            qp->fabric = ID_NONE;
+        if (qp->is_dead)
+            (void)sched_release_ways(s, qp);
     }
+}
+
+uint32_t sched_make_way(struct sched *s, const struct sched_qp *qp, uint32_t rank)
+{
+    const struct sched_route *route = sched_route_at(s, qp->rank, qp->device, rank);
+    const struct fabric_qp_size size = {.send_wrs = qp->send_wrs, .recv_wrs = qp->recv_wrs};
+    enum fabric_qp_kind kind = qp->is_direct ? FABRIC_QP_DIRECT : FABRIC_QP_RDMA;
+    host_id host = s->ranks[qp->rank].host;
+    qp_id made = fabric_create_qp_sized(sched_net(s), kind, host, &route->path, &size);
+
+    if (made.ix == ID_NONE) {
+        reclaim(s);
+        made = fabric_create_qp_sized(sched_net(s), kind, host, &route->path, &size);
+    }
+    if (made.ix != ID_NONE && s->sends_early)
+        fabric_set_send_completion(sched_net(s), made, FABRIC_SEND_WHEN_QUEUED);
+    return made.ix;
 }
 
 int sched_connect_qp(const struct sched_view *view, uint32_t client,
@@ -224,33 +274,18 @@ int sched_connect_qp(const struct sched_view *view, uint32_t client,
 {
     struct sched *s = view->sched;
     struct sched_qp *qp = sched_own_qp(s, client, request->qp);
-    const struct sched_route *route;
     uint32_t rank = 0;
     uint32_t device = 0;
     int error;
 
-    if (!qp || qp->fabric != ID_NONE)
+    if (!qp || qp->fabric != ID_NONE || qp->qp_type == SCHED_QPT_SRQ || sched_is_datagram(qp))
         return EINVAL;
     error = resolve_unless_wedged(s, qp, request, &rank, &device);
     if (error)
         return error;
-    route = sched_route_at(s, qp->rank, qp->device, rank);
-
-    struct fabric_qp_size size = {.send_wrs = qp->send_wrs, .recv_wrs = qp->recv_wrs};
-    enum fabric_qp_kind kind = qp->is_direct ? FABRIC_QP_DIRECT : FABRIC_QP_RDMA;
-    qp_id made =
-        fabric_create_qp_sized(sched_net(s), kind, s->ranks[qp->rank].host, &route->path, &size);
-
-    if (made.ix == ID_NONE) {
-        reclaim(s);
-        made = fabric_create_qp_sized(sched_net(s), kind, s->ranks[qp->rank].host, &route->path,
-                                      &size);
-    }
-    if (made.ix == ID_NONE)
+    qp->fabric = sched_make_way(s, qp, rank);
+    if (qp->fabric == ID_NONE)
         return ENOMEM;
-    if (s->sends_early)
-        fabric_set_send_completion(sched_net(s), made, FABRIC_SEND_WHEN_QUEUED);
-    qp->fabric = made.ix;
     qp->dest_rank = rank;
     qp->dest_device = device;
     qp->dest_qp_num = request->dest_qp_num;
@@ -270,9 +305,9 @@ int sched_destroy_qp(const struct sched_view *view, uint32_t client, uint32_t ix
         return EINVAL;
     sched_flush_qp(view, ix, false);
     qp->is_dead = true;
-    s->ports[qp->rank][qp->device].qps--;
-    if (qp->fabric != ID_NONE && fabric_release_qp(sched_net(s), (qp_id){qp->fabric}))
-        qp->fabric = ID_NONE;
+    if (qp->qp_type != SCHED_QPT_SRQ)
+        s->ports[qp->rank][qp->device].qps--;
+    (void)sched_release_ways(s, qp);
     return 0;
 }
 
@@ -296,14 +331,16 @@ int sched_reset_qp(const struct sched_view *view, uint32_t client, uint32_t ix)
     if (s->qp_count == SCHED_QPS)
         return ENOMEM;
     sched_flush_qp(view, ix, false);
-    if (qp->fabric == ID_NONE)
+    if (qp->fabric == ID_NONE && !sched_is_datagram(qp))
         return 0;
     /* The other end names nobody now; it can be met again without a reset of its own. */
     if (qp->peer != ID_NONE)
         sched_qp_at(s, qp->peer)->peer = ID_NONE;
-    if (!fabric_release_qp(sched_net(s), (qp_id){qp->fabric}))
+    if (!sched_release_ways(s, qp))
         leave_behind(s, ix);
     qp->fabric = ID_NONE;
+    memset(qp->ways, 0, sizeof qp->ways);
+    qp->order_head = ID_NONE;
     qp->peer = ID_NONE;
     qp->dest_rank = ID_NONE;
     qp->sends_open = 0;

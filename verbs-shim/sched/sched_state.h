@@ -22,8 +22,11 @@
 #define SCHED_QPN_FIRST                                                      \
     UINT32_C(0x900) /* hellas-ai/thunderbolt-ibverbs kernel/tbv.h: path << 8 \
                      */
-#define SCHED_QPN_STEP UINT32_C(0x100)
-#define SCHED_QPT_RC   2U /* enum ibv_qp_type */
+#define SCHED_QPN_STEP  UINT32_C(0x100)
+#define SCHED_QPT_RC    2U /* enum ibv_qp_type */
+#define SCHED_QPT_UD    4U
+#define SCHED_QPT_SRQ   UINT32_MAX /* no queue pair: a shared receive queue */
+#define SCHED_DATAGRAMS 65536U     /* whose fate is not decided yet */
 
 /* Which side of a rank's device leads to which other rank, and how. */
 struct sched_route {
@@ -88,6 +91,12 @@ struct sched_qp {
     bool is_direct;                  /* profile `verbs`: messages meet receives here */
     uint32_t held_head, held_tail;   /* direct: messages that have arrived and met no receive */
     int64_t last_recv, last_send;    /* direct: latest completions, which keep their order */
+    uint32_t srq;                    /* where its receives are; ID_NONE: here */
+    uint32_t limit;                  /* SRQ: tells when it holds fewer; 0: does not */
+    bool is_open;                    /* UD: takes datagrams */
+    uint32_t qkey;
+    uint32_t order_head, order_tail; /* UD: sends that are not completed */
+    uint32_t ways[PROTO_RANKS_MAX];  /* UD: queue pair of the fabric to a rank, + 1; 0: none yet */
     int64_t ps_per_kib;
     int64_t latency;
 };
@@ -116,6 +125,12 @@ struct sched_wr {
     uint32_t next;     /* free list; receives posted early; messages held */
     uint32_t is_blind; /* 1: its completion is not foreseen */
     int64_t at;        /* direct: when a message has arrived, a receive can be met */
+    uint32_t to;       /* direct: queue pair that a message has reached */
+    uint32_t dest;     /* UD: what the datagram names, as the command has it */
+    uint32_t qkey;
+    uint16_t place; /* where it goes */
+    uint8_t status; /* UD: enum ibv_wc_status, once `is_sent` */
+    bool is_sent;
 };
 
 struct sched_late {
@@ -144,6 +159,7 @@ struct sched {
     uint64_t hash;
     uint32_t outside_count;
     uint32_t fabric_qps;
+    uint32_t datagrams; /* with an event of their own */
     int64_t outside[SCHED_OUTSIDE_LOG];
     struct sched_port ports[PROTO_RANKS_MAX][PROTO_DEVICES_MAX];
     struct sched_rank ranks[PROTO_RANKS_MAX];
@@ -237,6 +253,46 @@ void sched_post_early(const struct sched_view *view, uint32_t qp);
 /* The client will consume nothing any more. */
 void sched_forget_consumer(const struct sched_view *view, uint32_t client);
 
+/* The completion of a send, in the order of posting on queue pairs with several ways. */
+void sched_finish_sent(const struct sched_view *view, uint32_t send, int64_t at, uint32_t status);
+/* A message has met a receive of the list of `receives`; it is complete at `at`. */
+void sched_finish_recv(const struct sched_view *view, uint32_t recv, uint32_t send, int64_t at,
+                       bool is_whole);
+/* Nobody will ever take the message. */
+void sched_lose(const struct sched_view *view, uint32_t send);
+/* The first of a list, taken out; the list is not empty. */
+uint32_t sched_pop(const struct sched *s, uint32_t *head);
+void sched_append(const struct sched *s, uint32_t *head, uint32_t *tail, uint32_t wr);
+
+/* Where the queue pair's receives are. */
+static inline struct sched_qp *sched_receives_of(const struct sched *s, struct sched_qp *qp)
+{
+    return qp->srq == ID_NONE ? qp : sched_qp_at(s, qp->srq);
+}
+
+/* sched_ud.c: datagrams, addresses */
+static inline bool sched_is_datagram(const struct sched_qp *qp)
+{
+    return qp->is_direct && qp->qp_type == SCHED_QPT_UD;
+}
+int sched_find_gid(const struct sched *s, uint32_t client,
+                   const struct proto_connect_request *request, int64_t *reply);
+int sched_open_ud(const struct sched_view *view, uint32_t client, const int64_t *raw);
+/* Chooses the fabric's queue pair for a datagram; false: there is no way. */
+bool sched_choose_way(struct sched *s, struct sched_qp *qp, const struct proto_command *command);
+/* A datagram will have arrived at `at`. */
+void sched_datagram_arrives(const struct sched_view *view, uint32_t send, int64_t at);
+/* ... and would have to be posted for by now. */
+void sched_datagram_decides(const struct sched_view *view, uint32_t send);
+
+/* sched_srq.c: shared receive queues */
+int sched_create_srq(const struct sched_view *view, uint32_t client, uint32_t device,
+                     int64_t *reply);
+int sched_limit_srq(const struct sched_view *view, uint32_t client, const int64_t *raw,
+                    int64_t *reply);
+/* Messages for a queue pair that is about to go wait in its shared queue no more. */
+void sched_leave_srq(const struct sched_view *view, uint32_t qp);
+
 /* sched_qp.c: answers to calls; the result is errno */
 int sched_create_qp(const struct sched_view *view, uint32_t client,
                     const struct proto_qp_request *request, int64_t *reply);
@@ -250,6 +306,15 @@ int sched_reset_qp(const struct sched_view *view, uint32_t client, uint32_t qp);
 int sched_limited(struct sched *s, uint32_t client, const struct proto_limited_request *request);
 /* The client is gone: its device has them again. */
 void sched_give_back(struct sched *s, uint32_t client);
+/* A place for a queue pair or an SRQ, all zero but for the lists; ID_NONE: no more. */
+uint32_t sched_add_qp(struct sched *s, uint32_t client, uint32_t device);
+/* Whose GID is it? */
+bool sched_gid_owner(const struct sched *s, const uint8_t *gid, uint32_t *ret_rank,
+                     uint32_t *ret_device);
+/* A queue pair of the fabric from a device to a rank; ID_NONE: no more. */
+uint32_t sched_make_way(struct sched *s, const struct sched_qp *qp, uint32_t rank);
+/* Gives what of the fabric's is drained back; true: that was all. */
+bool sched_release_ways(struct sched *s, struct sched_qp *qp);
 int sched_query_port(const struct sched *s, uint32_t rank, uint32_t device, int64_t *reply);
 /* The client's queue pair of that number, alive; NULL. */
 struct sched_qp *sched_own_qp(const struct sched *s, uint32_t client, uint32_t qp);

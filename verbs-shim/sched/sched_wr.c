@@ -196,6 +196,26 @@ static void finish_send(const struct sched_view *view, uint32_t send_ix, int64_t
         drop_wr(s, send_ix);
 }
 
+void sched_finish_sent(const struct sched_view *view, uint32_t send_ix, int64_t at, uint32_t status)
+{
+    struct sched *s = view->sched;
+    struct sched_wr *send = sched_wr_at(s, send_ix);
+    struct sched_qp *qp = sched_qp_at(s, send->qp);
+
+    if (!sched_is_datagram(qp)) {
+        finish_send(view, send_ix, at, status);
+        return;
+    }
+    send->at = at;
+    send->status = (uint8_t)status;
+    send->is_sent = true;
+    while (qp->order_head != ID_NONE && sched_wr_at(s, qp->order_head)->is_sent) {
+        uint32_t first = sched_pop(s, &qp->order_head);
+
+        finish_send(view, first, sched_wr_at(s, first)->at, sched_wr_at(s, first)->status);
+    }
+}
+
 /* Books what a message carried, once, when it is certain to arrive. */
 static void count_bytes(struct sched *s, const struct sched_wr *send, const struct sched_qp *to)
 {
@@ -205,24 +225,35 @@ static void count_bytes(struct sched *s, const struct sched_wr *send, const stru
     s->messages[from][to->rank]++;
 }
 
-/* A message and a receive have met. */
-static void finish_recv(const struct sched_view *view, uint32_t recv_ix, uint32_t send_ix,
-                        int64_t at, bool is_whole)
+/* A receive was taken from the list. The flag for its completion: no fewer shall be in it. */
+static uint16_t count_down(struct sched_qp *receives)
+{
+    receives->recvs_open--;
+    if (receives->recvs_open >= receives->limit)
+        return 0;
+    receives->limit = 0;
+    return PROTO_SRQ_LIMIT;
+}
+
+void sched_finish_recv(const struct sched_view *view, uint32_t recv_ix, uint32_t send_ix,
+                       int64_t at, bool is_whole)
 {
     struct sched *s = view->sched;
     const struct sched_wr recv = *sched_wr_at(s, recv_ix);
     struct sched_wr *send = sched_wr_at(s, send_ix);
     struct sched_qp *qp = sched_qp_at(s, recv.qp);
+    bool has_header = sched_is_datagram(qp);
     bool has_bytes = is_whole && send->slot != PROTO_NO_SLOT && !qp->is_dead;
     struct proto_event event = {
         .t = at,
-        .flags = send->flags,
+        .flags = (uint16_t)(send->flags | (has_header ? PROTO_HAS_GRH : 0) |
+                            count_down(sched_receives_of(s, qp))),
         .cq = qp->recv_cq,
         .qp = recv.qp,
         .wqe = recv.wqe,
         .status = is_whole ? PROTO_WC_SUCCESS : PROTO_WC_LOC_LEN,
         .opcode = PROTO_WC_RECV,
-        .length = send->length,
+        .length = send->length + (has_header ? PROTO_GRH_BYTES : 0),
         .slot = has_bytes ? send->slot : PROTO_NO_SLOT,
         .peer = sched_qp_at(s, send->qp)->client,
         .imm = send->imm,
@@ -230,7 +261,6 @@ static void finish_recv(const struct sched_view *view, uint32_t recv_ix, uint32_
         .token = send_ix,
     };
 
-    qp->recvs_open--;
     drop_wr(s, recv_ix);
     count_bytes(s, send, qp);
     send->is_delivered = true;
@@ -241,7 +271,7 @@ static void finish_recv(const struct sched_view *view, uint32_t recv_ix, uint32_
         settle(view, send_ix);
 }
 
-static uint32_t pop(const struct sched *s, uint32_t *head)
+uint32_t sched_pop(const struct sched *s, uint32_t *head)
 {
     uint32_t ix = *head;
 
@@ -249,7 +279,7 @@ static uint32_t pop(const struct sched *s, uint32_t *head)
     return ix;
 }
 
-static void append(const struct sched *s, uint32_t *head, uint32_t *tail, uint32_t ix)
+void sched_append(const struct sched *s, uint32_t *head, uint32_t *tail, uint32_t ix)
 {
     sched_wr_at(s, ix)->next = ID_NONE;
     if (*head == ID_NONE)
@@ -260,14 +290,15 @@ static void append(const struct sched *s, uint32_t *head, uint32_t *tail, uint32
 }
 
 /* Messages that have arrived meet receives that are posted, each in their order. */
-static void match(const struct sched_view *view, struct sched_qp *qp)
+static void match(const struct sched_view *view, struct sched_qp *receives)
 {
     struct sched *s = view->sched;
 
-    while (qp->early_head != ID_NONE && qp->held_head != ID_NONE) {
-        uint32_t recv_ix = pop(s, &qp->early_head);
-        uint32_t send_ix = pop(s, &qp->held_head);
+    while (receives->early_head != ID_NONE && receives->held_head != ID_NONE) {
+        uint32_t recv_ix = sched_pop(s, &receives->early_head);
+        uint32_t send_ix = sched_pop(s, &receives->held_head);
         const struct sched_wr *send = sched_wr_at(s, send_ix);
+        struct sched_qp *qp = sched_qp_at(s, send->to);
         bool is_reliable = sched_is_reliable(sched_qp_at(s, send->qp));
         bool fits = send->length <= sched_wr_at(s, recv_ix)->length;
         int64_t at = time_max(send->at, sched_wr_at(s, recv_ix)->at);
@@ -277,12 +308,12 @@ static void match(const struct sched_view *view, struct sched_qp *qp)
         if (is_reliable)
             finish_send(view, send_ix, time_add(at, qp->latency),
                         fits ? PROTO_WC_SUCCESS : PROTO_WC_REM_INV);
-        finish_recv(view, recv_ix, send_ix, at, fits);
+        sched_wr_at(s, recv_ix)->qp = send->to;
+        sched_finish_recv(view, recv_ix, send_ix, at, fits);
     }
 }
 
-/* Nobody will ever take the message. */
-static void lose(const struct sched_view *view, uint32_t send_ix)
+void sched_lose(const struct sched_view *view, uint32_t send_ix)
 {
     struct sched *s = view->sched;
     const struct sched_qp *qp = sched_qp_at(s, sched_wr_at(s, send_ix)->qp);
@@ -302,14 +333,21 @@ static void arrive(const struct sched_view *view, const struct fabric_completion
     struct sched_wr *send = sched_wr_at(s, send_ix);
     const struct sched_qp *from = sched_qp_at(s, send->qp);
     struct sched_qp *to = from->peer != ID_NONE ? sched_qp_at(s, from->peer) : NULL;
+    struct sched_qp *receives;
 
-    if (!to || to->is_dead || (c->status != FABRIC_OK && !sched_is_reliable(from))) {
-        lose(view, send_ix);
+    if (sched_is_datagram(from) && c->status == FABRIC_OK) {
+        sched_datagram_arrives(view, send_ix, c->at.ps);
         return;
     }
+    if (!to || to->is_dead || (c->status != FABRIC_OK && !sched_is_reliable(from))) {
+        sched_lose(view, send_ix);
+        return;
+    }
+    receives = sched_receives_of(s, to);
     send->at = c->at.ps;
-    append(s, &to->held_head, &to->held_tail, send_ix);
-    match(view, to);
+    send->to = from->peer;
+    sched_append(s, &receives->held_head, &receives->held_tail, send_ix);
+    match(view, receives);
 }
 
 static void on_completed(void *ctx, const struct fabric_completion *c)
@@ -320,26 +358,25 @@ static void on_completed(void *ctx, const struct fabric_completion *c)
 
     if (!c->is_recv) {
         if (!sched_is_reliable(qp))
-            finish_send(view, (uint32_t)c->wr_id, c->at.ps, PROTO_WC_SUCCESS);
+            sched_finish_sent(view, (uint32_t)c->wr_id, c->at.ps, PROTO_WC_SUCCESS);
     } else if (qp->is_direct) {
         arrive(view, c);
     } else {
-        finish_recv(view, (uint32_t)c->wr_id, (uint32_t)c->peer_wr_id, c->at.ps,
-                    c->status == FABRIC_OK);
+        sched_finish_recv(view, (uint32_t)c->wr_id, (uint32_t)c->peer_wr_id, c->at.ps,
+                          c->status == FABRIC_OK);
     }
 }
 
 static void on_lost(void *ctx, qp_id sender, uint64_t wr_id)
 {
     (void)sender;
-    lose(*(const struct sched_view **)ctx, (uint32_t)wr_id);
+    sched_lose(*(const struct sched_view **)ctx, (uint32_t)wr_id);
 }
 
 static void on_user_event(void *ctx, uint32_t kind, uint32_t arg)
 {
-    (void)ctx;
-    (void)kind;
-    (void)arg;
+    (void)kind; /* there is one */
+    sched_datagram_decides(*(const struct sched_view **)ctx, arg);
 }
 
 /* What a flush drops: with a flush error for the client, or without a word. */
@@ -361,7 +398,8 @@ static void on_flushed(void *ctx, qp_id fabric_qp, uint64_t wr_id, bool is_recv)
         bool was_dead = qp->is_dead;
 
         qp->is_dead = was_dead || !flush->tells;
-        finish_send(flush->view, ix, engine_now(fabric_engine(sched_net(s))).ps, PROTO_WC_FLUSHED);
+        sched_finish_sent(flush->view, ix, engine_now(fabric_engine(sched_net(s))).ps,
+                          PROTO_WC_FLUSHED);
         qp->is_dead = was_dead;
         settle(flush->view, ix);
         return;
@@ -388,9 +426,9 @@ static void flush_waiting(struct flush_ctx *ctx, struct sched_qp *qp)
     struct sched *s = ctx->view->sched;
 
     while (qp->early_head != ID_NONE)
-        on_flushed(ctx, (qp_id){qp->fabric}, pop(s, &qp->early_head), true);
+        on_flushed(ctx, (qp_id){qp->fabric}, sched_pop(s, &qp->early_head), true);
     while (qp->held_head != ID_NONE)
-        lose(ctx->view, pop(s, &qp->held_head));
+        sched_lose(ctx->view, sched_pop(s, &qp->held_head));
 }
 
 void sched_flush_qp(const struct sched_view *view, uint32_t qp_ix, bool tells)
@@ -403,9 +441,16 @@ void sched_flush_qp(const struct sched_view *view, uint32_t qp_ix, bool tells)
                                        .lost = on_lost,
                                        .flushed = on_flushed};
 
+    qp->is_open = false;
     if (qp->fabric != ID_NONE)
         fabric_flush_qp(sched_net(view->sched), (qp_id){qp->fabric}, &hooks);
+    for (uint32_t rank = 0; rank < view->sched->rank_count; rank++) {
+        if (qp->ways[rank] != 0)
+            fabric_flush_qp(sched_net(view->sched), (qp_id){qp->ways[rank] - 1}, &hooks);
+    }
     flush_waiting(&ctx, qp);
+    if (qp->srq != ID_NONE)
+        sched_leave_srq(view, qp_ix);
 }
 
 void sched_run_fabric(const struct sched_view *view, int64_t limit)
@@ -432,7 +477,8 @@ static simtime reach(struct sched *s, int64_t t)
 static void post_send(struct sched *s, struct sched_qp *qp, struct sched_client *client,
                       uint32_t ix, const struct proto_command *command)
 {
-    bool is_blind = s->sends_early || !fabric_qp_foresees(sched_net(s), (qp_id){qp->fabric});
+    uint32_t way = sched_is_datagram(qp) ? qp->ways[qp->dest_rank] - 1 : qp->fabric;
+    bool is_blind = s->sends_early || !fabric_qp_foresees(sched_net(s), (qp_id){way});
     simtime now;
 
     if (!sched_is_reliable(qp)) {
@@ -445,9 +491,10 @@ static void post_send(struct sched *s, struct sched_qp *qp, struct sched_client 
     sched_wr_at(s, ix)->is_blind = is_blind;
     qp->sends_open++;
     now = reach(s, command->t);
-    (void)fabric_post_send(sched_net(s), (qp_id){qp->fabric},
-                           (simtime){sched_wake_cable(s, qp, now.ps)}, ix,
-                           (bytecount){command->length});
+    if (sched_is_datagram(qp))
+        sched_append(s, &qp->order_head, &qp->order_tail, ix);
+    (void)fabric_post_send(sched_net(s), (qp_id){way}, (simtime){sched_wake_cable(s, qp, now.ps)},
+                           ix, (bytecount){command->length});
 }
 
 static void post_recv(const struct sched_view *view, struct sched_qp *qp, uint32_t ix, simtime now)
@@ -459,7 +506,7 @@ static void post_recv(const struct sched_view *view, struct sched_qp *qp, uint32
     if (qp->is_direct) {
         /* No receive completes sooner after any post: leases count on it. */
         wr->at = time_add(now.ps, qp->latency);
-        append(s, &qp->early_head, &qp->early_tail, ix);
+        sched_append(s, &qp->early_head, &qp->early_tail, ix);
         match(view, qp);
         return;
     }
@@ -467,7 +514,7 @@ static void post_recv(const struct sched_view *view, struct sched_qp *qp, uint32
         (void)fabric_post_recv(sched_net(s), (qp_id){qp->fabric}, now, ix, (bytecount){wr->length});
         return;
     }
-    append(s, &qp->early_head, &qp->early_tail, ix);
+    sched_append(s, &qp->early_head, &qp->early_tail, ix);
 }
 
 static void execute_post(const struct sched_view *view, const struct proto_command *command,
@@ -479,7 +526,7 @@ static void execute_post(const struct sched_view *view, const struct proto_comma
     bool is_send = command->kind == PROTO_COMMAND_SEND;
     uint32_t ix;
 
-    if (!qp || (is_send && qp->fabric == ID_NONE))
+    if (!qp || (is_send && qp->fabric == ID_NONE && !sched_is_datagram(qp)))
         return; /* destroyed meanwhile, or never connected: the client knows */
     ix = take_wr(s);
     if (ix == ID_NONE) {
@@ -495,7 +542,15 @@ static void execute_post(const struct sched_view *view, const struct proto_comma
                                             .consumer = ID_NONE,
                                             .wr_id = command->wr_id,
                                             .length = command->length,
-                                            .slot = is_send ? command->slot : PROTO_NO_SLOT};
+                                            .slot = is_send ? command->slot : PROTO_NO_SLOT,
+                                            .to = ID_NONE,
+                                            .dest = command->dest,
+                                            .place = (uint16_t)command->remote_addr,
+                                            .qkey = command->rkey};
+    if (is_send && sched_is_datagram(qp) && !sched_choose_way(s, qp, command)) {
+        drop_wr(s, ix); /* an address that nobody gave out */
+        return;
+    }
     if (is_send)
         post_send(s, qp, client, ix, command);
     else

@@ -88,6 +88,14 @@ struct actor_watch {
 SHIM_EXPORT bool actor_wait_watching(struct actor *a, bool (*try)(void *ctx), void *ctx,
                                      simtime deadline, const struct actor_watch *watch);
 
+/*
+ * Descriptors that completions make readable. `look` makes those readable whose completions are due
+ * at the actor's time, and says which queues may bring others; it must not park. One for the
+ * process; whoever waits for descriptors calls client_look.
+ */
+SHIM_EXPORT void client_set_look(void (*look)(struct actor *a, struct actor_watch *ret));
+void client_look(struct actor *a, struct actor_watch *ret);
+
 /* Polling: see fold.h. Parks as idle: `cqs` are polled in turn, a round takes `grid`, the earliest
  * completion known in them is due at `first` (or never). Returns with the actor's time on the grid,
  * before the completion. */

@@ -18,6 +18,21 @@ static void give_up(void)
     sys_die();
 }
 
+static void (*look_for_completions)(struct actor *a, struct actor_watch *ret);
+
+void client_set_look(void (*look)(struct actor *a, struct actor_watch *ret))
+{
+    look_for_completions = look;
+}
+
+void client_look(struct actor *a, struct actor_watch *ret)
+{
+    ret->count = 0;
+    ret->first = simtime_never();
+    if (look_for_completions)
+        look_for_completions(a, ret);
+}
+
 void client_take_events(void (*handle)(const struct proto_event *event))
 {
     struct proto_cursors *ring = &client.segment->event_ring;

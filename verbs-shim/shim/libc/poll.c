@@ -51,10 +51,13 @@ static bool try_look(void *ctx)
 
 static int look_until(struct actor *a, struct look *look, simtime deadline)
 {
+    struct actor_watch none;
+
     begin_outside(a);
     (void)alarm_fire(a);
+    client_look(a, &none);
     if (!try_look(look)) {
-        enum wait_end end = wait_outside(a, try_look, look, deadline);
+        enum wait_end end = wait_descriptors(a, try_look, look, deadline);
 
         if (end == WAIT_SIGNAL || end == WAIT_RESTART) {
             errno = EINTR;

@@ -37,7 +37,8 @@ enum wait_end wait_until(struct actor *a, simtime t)
     }
 }
 
-enum wait_end wait_outside(struct actor *a, bool (*try)(void *ctx), void *ctx, simtime deadline)
+static enum wait_end wait_watching(struct actor *a, bool (*try)(void *ctx), void *ctx,
+                                   simtime deadline, const struct actor_watch *watch)
 {
     for (;;) {
         enum alarm_effect effect = alarm_fire(a);
@@ -48,9 +49,36 @@ enum wait_end wait_outside(struct actor *a, bool (*try)(void *ctx), void *ctx, s
             return end_of(effect);
         if (actor_now(a).ps >= deadline.ps)
             return WAIT_TIMEOUT;
-        if (actor_wait_outside(a, try, ctx, simtime_min(deadline, alarm_next())))
+        if (actor_wait_watching(a, try, ctx, simtime_min(deadline, alarm_next()), watch))
             return WAIT_DONE;
     }
+}
+
+enum wait_end wait_outside(struct actor *a, bool (*try)(void *ctx), void *ctx, simtime deadline)
+{
+    return wait_watching(a, try, ctx, deadline, NULL);
+}
+
+struct descriptors {
+    struct actor *a;
+    bool (*try)(void *ctx);
+    void *ctx;
+    struct actor_watch watch;
+};
+
+static bool try_descriptors(void *ctx)
+{
+    struct descriptors *d = ctx;
+
+    client_look(d->a, &d->watch);
+    return d->try(d->ctx);
+}
+
+enum wait_end wait_descriptors(struct actor *a, bool (*try)(void *ctx), void *ctx, simtime deadline)
+{
+    struct descriptors d = {.a = a, .try = try, .ctx = ctx};
+
+    return wait_watching(a, try_descriptors, &d, deadline, &d.watch);
 }
 
 enum wait_end wait_outside_restarting(struct actor *a, bool (*try)(void *ctx), void *ctx,

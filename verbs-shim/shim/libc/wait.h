@@ -16,6 +16,9 @@ enum wait_end {
 enum wait_end wait_until(struct actor *a, simtime t);
 /* As actor_wait_outside. Asks `try` first. */
 enum wait_end wait_outside(struct actor *a, bool (*try)(void *ctx), void *ctx, simtime deadline);
+/* The same for one of several descriptors, among which there may be those of completions. */
+enum wait_end wait_descriptors(struct actor *a, bool (*try)(void *ctx), void *ctx,
+                               simtime deadline);
 /* The same for calls that a handler with SA_RESTART does not interrupt. */
 enum wait_end wait_outside_restarting(struct actor *a, bool (*try)(void *ctx), void *ctx,
                                       simtime deadline);

@@ -27,7 +27,7 @@
 
 int channel_make_fd(void)
 {
-    return eventfd(0, EFD_CLOEXEC | EFD_SEMAPHORE | EFD_NONBLOCK);
+    return eventfd(0, EFD_CLOEXEC | EFD_SEMAPHORE);
 }
 
 void channel_close_fd(int fd)
@@ -98,6 +98,71 @@ void channel_async(struct context *context, const struct ibv_async_event *event)
         return;
     context->events[(context->event_head + context->event_count++) % ASYNC_EVENTS] = *event;
     count_event(context->verbs.context.async_fd);
+}
+
+void channel_forget(struct context *context, const void *element)
+{
+    uint32_t kept = 0;
+    eventfd_t one;
+
+    for (uint32_t i = 0; i < context->event_count; i++) {
+        const struct ibv_async_event event =
+            context->events[(context->event_head + i) % ASYNC_EVENTS];
+
+        if ((const void *)event.element.cq == element)
+            (void)eventfd_read(context->verbs.context.async_fd, &one);
+        else
+            context->events[(context->event_head + kept++) % ASYNC_EVENTS] = event;
+    }
+    context->event_count = kept;
+}
+
+void channel_srq_limit(struct srq *srq)
+{
+    srq->limit = 0;
+    srq->limit_due = simtime_never();
+    channel_async(srq->pd->context,
+                  &(struct ibv_async_event){.element.srq = &srq->ibv,
+                                            .event_type = IBV_EVENT_SRQ_LIMIT_REACHED});
+}
+
+bool channel_never_waits(int fd)
+{
+    return (fcntl(fd, F_GETFL) & O_NONBLOCK) != 0;
+}
+
+static void watch(struct actor_watch *set, const struct cq *cq, simtime due)
+{
+    if (set->count < PROTO_POLLED_MAX)
+        set->cqs[set->count++] = (uint16_t)cq->number;
+    set->first = simtime_min(set->first, due);
+}
+
+void channel_look(struct actor *a, struct actor_watch *ret)
+{
+    const struct library *library = library_now();
+    bool has_limit = false;
+
+    ret->count = 0;
+    ret->first = simtime_never();
+    poll_take_events();
+    for (struct srq *srq = library->srqs; srq != NULL; srq = srq->next) {
+        if (srq->limit_due.ps <= actor_now(a).ps)
+            channel_srq_limit(srq);
+        has_limit |= srq->limit > 0;
+        ret->first = simtime_min(ret->first, srq->limit_due);
+    }
+    for (uint32_t i = 0; i < library->next_cq; i++) {
+        struct cq *cq = table_get(&library->cqs, i);
+
+        if (cq == NULL)
+            continue;
+        channel_fire(cq, actor_now(a));
+        if (cq->channel != NULL && cq->is_armed)
+            watch(ret, cq, due_at(cq));
+        else if (has_limit && cq->takes_of_srq)
+            watch(ret, cq, simtime_never());
+    }
 }
 
 struct ibv_comp_channel *ibv_create_comp_channel(struct ibv_context *ibv)
@@ -205,8 +270,13 @@ int ibv_get_cq_event(struct ibv_comp_channel *ibv, struct ibv_cq **cq, void **cq
         return -1;
     }
     wait.channel = (struct channel *)(void *)ibv;
-    while (!has_event(&wait))
+    while (!has_event(&wait)) {
+        if (channel_never_waits(ibv->fd)) {
+            errno = EAGAIN;
+            return -1;
+        }
         (void)actor_wait_watching(wait.a, has_event, &wait, simtime_never(), &wait.watch);
+    }
     found = take_event((struct channel *)(void *)ibv);
     *cq = ibv_cq_ex_to_cq(&found->ibv);
     *cq_context = found->ibv.cq_context;

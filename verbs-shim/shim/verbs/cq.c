@@ -174,6 +174,7 @@ int ibv_destroy_cq(struct ibv_cq *ibv)
     if (cq->uses > 0)
         return EBUSY;
     channel_forget_cq(cq);
+    channel_forget(cq->context, cq);
     (void)table_put(&library->cqs, cq->number, NULL);
     live_remove(&library->live, cq);
     if (cq->channel != NULL)

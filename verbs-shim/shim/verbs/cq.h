@@ -36,4 +36,7 @@ void cq_pop(struct cq *cq, uint32_t n);
 /* Forgets the completions of a queue pair; the caller has given their slots back. */
 void cq_drop_qp(struct cq *cq, uint32_t qp);
 
+/* cq_ex.c */
+struct ibv_cq_ex *cq_create_ex(struct ibv_context *ibv, struct ibv_cq_init_attr_ex *init);
+
 #endif

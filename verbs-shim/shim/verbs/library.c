@@ -13,6 +13,7 @@
 #include <string.h>
 
 #include "verbs-shim/shim/guest.h"
+#include "verbs-shim/shim/verbs/channel.h"
 #include "verbs-shim/shim/verbs/objects.h"
 #include "verbs-shim/shim/verbs/text.h"
 
@@ -61,6 +62,7 @@ static struct library *begin(const struct proto_agreed *agreed)
     }
     library.device_count = count;
     library.agreed = agreed;
+    client_set_look(channel_look);
     return &library;
 }
 

@@ -78,6 +78,9 @@ struct cq {
     uint32_t events_waiting; /* for ibv_get_cq_event */
     uint32_t events_given, events_acked;
     struct cq *next_event; /* of the channel */
+    bool takes_of_srq;     /* a queue pair that completes its receives here has an SRQ */
+    bool ignores_overrun;
+    struct ibv_wc wc; /* cq_ex.c: the completion that is being read */
 };
 
 /* One work request. */
@@ -102,6 +105,18 @@ struct queue {
     uint32_t first_free; /* receives: list, since an SRQ's end out of order */
 };
 
+struct srq {
+    struct ibv_srq ibv;
+    struct pd *pd;   /* borrowed */
+    uint32_t number; /* as the scheduler knows it */
+    uint32_t max_sge;
+    uint32_t uses;     /* queue pairs */
+    uint32_t limit;    /* as set, until its event */
+    simtime limit_due; /* of that event; or never */
+    struct queue recv;
+    struct srq *next; /* of the library */
+};
+
 struct qp {
     struct ibv_qp_ex ibv;
     struct context *context;      /* borrowed */
@@ -113,6 +128,7 @@ struct qp {
     bool has_wr_ops;         /* made with the extended interface */
     struct builder *builder; /* owned; then only */
     struct queue send, recv;
+    struct srq *srq; /* borrowed; NULL: receives are its own */
     struct ibv_qp_cap cap;
     struct ibv_qp_attr attr; /* only what was set, the rest is zero */
 };
@@ -125,6 +141,7 @@ struct library {
     uint32_t device_count;
     struct live live;
     struct table mrs, qps, cqs; /* by lkey's number, scheduler's number, own number */
+    struct srq *srqs;           /* borrowed; a list */
     uint32_t next_cq;
     uint32_t next_handle;
     uint32_t next_key;

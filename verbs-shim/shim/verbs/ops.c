@@ -7,13 +7,14 @@
 
 #include "verbs-shim/proto/proto.h"
 #include "verbs-shim/shim/actor.h"
-#include "verbs-shim/shim/verbs/channel.h"
+#include "verbs-shim/shim/verbs/cq.h"
 #include "verbs-shim/shim/verbs/live.h"
 #include "verbs-shim/shim/verbs/objects.h"
 #include "verbs-shim/shim/verbs/poll.h"
 #include "verbs-shim/shim/verbs/port.h"
 #include "verbs-shim/shim/verbs/post.h"
 #include "verbs-shim/shim/verbs/qp.h"
+#include "verbs-shim/shim/verbs/srq.h"
 
 static int req_notify_cq(struct ibv_cq *ibv, int solicited_only)
 {
@@ -30,14 +31,6 @@ static int req_notify_cq(struct ibv_cq *ibv, int solicited_only)
     return 0;
 }
 
-static int no_srq_recv(struct ibv_srq *srq, struct ibv_recv_wr *wr, struct ibv_recv_wr **bad_wr)
-{
-    (void)srq;
-    (void)wr;
-    (void)bad_wr;
-    return EOPNOTSUPP;
-}
-
 void context_set_ops(struct context *context)
 {
     struct ibv_context_ops *ops = &context->verbs.context.ops;
@@ -46,9 +39,13 @@ void context_set_ops(struct context *context)
     ops->post_send = post_send;
     ops->post_recv = post_recv;
     ops->req_notify_cq = req_notify_cq;
-    ops->post_srq_recv = no_srq_recv;
+    ops->post_srq_recv = srq_post_recv;
     context->verbs.query_port = port_query;
-    if (library_now()->profile->has_one_sided)
+    if (library_now()->profile->has_one_sided) {
         context->verbs.create_qp_ex = qp_ex_create;
+        context->verbs.create_cq_ex = cq_create_ex;
+        context->verbs.create_srq_ex = srq_create_ex;
+        context->verbs.get_srq_num = srq_number;
+    }
     context->verbs.query_device_ex = port_query_device_ex;
 }

@@ -30,7 +30,15 @@ static bool is_recv(const struct proto_event *event)
 
 static struct queue *queue_of(struct qp *qp, const struct proto_event *event)
 {
-    return is_recv(event) ? &qp->recv : &qp->send;
+    if (!is_recv(event))
+        return &qp->send;
+    return qp->srq != NULL ? &qp->srq->recv : &qp->recv;
+}
+
+/* Is it of a receive in a shared queue? */
+static bool is_shared(const struct qp *qp, const struct proto_event *event)
+{
+    return is_recv(event) && qp->srq != NULL;
 }
 
 static void on_event(const struct proto_event *event)
@@ -41,8 +49,10 @@ static void on_event(const struct proto_event *event)
 
     if (event->kind != PROTO_EVENT_COMPLETION || cq == NULL || qp == NULL ||
         cq != (is_recv(event) ? qp->recv_cq : qp->send_cq) ||
-        !queue_has(queue_of(qp, event), event->wqe, qp->epoch))
+        !queue_has(queue_of(qp, event), event->wqe, is_shared(qp, event) ? 0 : qp->epoch))
         return;
+    if (event->flags & PROTO_SRQ_LIMIT && is_shared(qp, event))
+        qp->srq->limit_due = (simtime){event->t};
     cq_insert(cq, event);
 }
 
@@ -52,7 +62,7 @@ void poll_take_events(void)
 }
 
 /* Copies the bytes into the scatter list. Returns the status of the completion. */
-static enum ibv_wc_status scatter(const struct qp *qp, const struct work *work,
+static enum ibv_wc_status scatter(const struct pd *pd, const struct work *work,
                                   const struct proto_event *event)
 {
     const unsigned char *from = arena_peer(event->peer, event->slot, event->length);
@@ -63,7 +73,7 @@ static enum ibv_wc_status scatter(const struct qp *qp, const struct work *work,
         return IBV_WC_GENERAL_ERR;
     for (uint32_t i = 0; i < work->sge_count && left > 0; i++) {
         size_t step = left < sges[i].length ? (size_t)left : sges[i].length;
-        void *to = memory_at(qp->pd, &sges[i], IBV_ACCESS_LOCAL_WRITE);
+        void *to = memory_at(pd, &sges[i], IBV_ACCESS_LOCAL_WRITE);
 
         if (to == NULL)
             return IBV_WC_LOC_PROT_ERR;
@@ -88,7 +98,8 @@ static void deliver(struct actor *a, struct qp *qp, struct proto_event *event)
     if (event->slot == PROTO_NO_SLOT)
         return;
     if (event->status == IBV_WC_SUCCESS)
-        event->status = scatter(qp, queue_work(&qp->recv, event->wqe), event);
+        event->status = scatter(qp->srq != NULL ? qp->srq->pd : qp->pd,
+                                queue_work(queue_of(qp, event), event->wqe), event);
     event->slot = PROTO_NO_SLOT;
     actor_post(a, &consumed);
 }
@@ -122,6 +133,8 @@ static void fill(struct ibv_wc *wc, const struct qp *qp, const struct work *work
         wc->wc_flags |= IBV_WC_WITH_IMM;
         wc->imm_data = event->imm;
     }
+    if (event->flags & PROTO_HAS_GRH)
+        wc->wc_flags |= IBV_WC_GRH;
 }
 
 /* The first completion of the queue, into *wc. */
@@ -165,7 +178,7 @@ int poll_cq(struct ibv_cq *ibv, int num_entries, struct ibv_wc *wc)
     poll_take_events();
     visible = cq_visible(cq, actor_now(a));
     channel_fire(cq, actor_now(a));
-    if (visible > (uint32_t)ibv->cqe && !cq->is_lost) {
+    if (visible > (uint32_t)ibv->cqe && !cq->is_lost && !cq->ignores_overrun) {
         cq->is_lost = true;
         channel_async(cq->context,
                       &(struct ibv_async_event){.element.cq = ibv, .event_type = IBV_EVENT_CQ_ERR});

@@ -27,6 +27,7 @@
 #define MAX_MR_SIZE    UINT64_C(0xfa0000) /* as advertised; larger regions succeed */
 #define OLD_PORT_BYTES 48U                /* of programs that call the exported ibv_query_port */
 #define DEFAULT_PKEY   0xffffU
+#define CLOCK_KHZ      1000000U /* completions are stamped in nanoseconds */
 
 #undef ibv_query_port
 
@@ -85,6 +86,10 @@ int port_query_device_ex(struct ibv_context *ibv, const struct ibv_query_device_
         return EINVAL;
     describe(context_of(ibv), &own.orig_attr);
     own.phys_port_cnt_ex = own.orig_attr.phys_port_cnt;
+    if (library_now()->profile->has_one_sided) {
+        own.completion_timestamp_mask = UINT64_MAX;
+        own.hca_core_clock = CLOCK_KHZ;
+    }
     memset(attr, 0, attr_size);
     memcpy(attr, &own, attr_size < sizeof own ? attr_size : sizeof own);
     return 0;

@@ -16,11 +16,14 @@
 #include <string.h>
 
 #include "verbs-shim/shim/actor.h"
+#include "verbs-shim/shim/verbs/ah.h"
 #include "verbs-shim/shim/verbs/cq.h"
 #include "verbs-shim/shim/verbs/memory.h"
 #include "verbs-shim/shim/verbs/objects.h"
 #include "verbs-shim/shim/verbs/poll.h"
 #include "verbs-shim/shim/verbs/queue.h"
+
+#define QKEY_IS_OWN (1U << 31)
 
 /* Bytes of a list; false: an element is not ours to use. */
 static bool measure(const struct pd *pd, const struct ibv_sge *sges, int count, unsigned int access,
@@ -71,22 +74,27 @@ static const void *source_of(const struct pd *pd, const struct ibv_sge *sge, boo
 }
 
 /* The bytes of the list in a slot of the arena; false: it is full. */
-static bool gather(const struct pd *pd, const struct ibv_send_wr *wr, uint64_t length,
-                   uint64_t *ret_slot)
+static bool gather(const struct pd *pd, const struct ibv_send_wr *wr, const struct ah *ah,
+                   uint64_t length, uint64_t *ret_slot)
 {
     const struct ibv_sge *sges = wr->sg_list;
+    uint64_t bytes = length + (ah != NULL ? PROTO_GRH_BYTES : 0);
     unsigned char *to;
 
     *ret_slot = PROTO_NO_SLOT;
-    if (length == 0)
+    if (bytes == 0)
         return true;
-    to = arena_take(length, ret_slot);
+    to = arena_take(bytes, ret_slot);
     if (to == NULL) {
         poll_take_events(); /* brings back slots */
-        to = arena_take(length, ret_slot);
+        to = arena_take(bytes, ret_slot);
     }
     if (to == NULL)
         return false;
+    if (ah != NULL) {
+        ah_put_header(ah, (uint32_t)length, to);
+        to += PROTO_GRH_BYTES;
+    }
     for (int i = 0; i < wr->num_sge; i++) {
         if (sges[i].length > 0)
             memcpy(to, source_of(pd, &sges[i], (wr->send_flags & IBV_SEND_INLINE) != 0),
@@ -94,6 +102,36 @@ static bool gather(const struct pd *pd, const struct ibv_send_wr *wr, uint64_t l
         to += sges[i].length;
     }
     return true;
+}
+
+/* The handle of a datagram; NULL: no datagram, or no handle. */
+static const struct ah *handle_of(const struct qp *qp, const struct ibv_send_wr *wr)
+{
+    if (qp->ibv.qp_base.qp_type != IBV_QPT_UD || !object_is(wr->wr.ud.ah, LIVE_AH))
+        return NULL;
+    return (const struct ah *)(void *)wr->wr.ud.ah;
+}
+
+/* Can it be sent as a datagram? */
+static bool is_datagram(const struct qp *qp, const struct ibv_send_wr *wr, uint64_t length)
+{
+    const struct ah *ah = handle_of(qp, wr);
+
+    return (wr->opcode == IBV_WR_SEND || wr->opcode == IBV_WR_SEND_WITH_IMM) && length <= AH_MTU &&
+           ah != NULL && ah->pd == qp->pd && wr->wr.ud.remote_qpn < 1U << 24;
+}
+
+/* Where it goes. A Q key with the highest bit stands for the queue pair's own. */
+static void address(const struct qp *qp, const struct ibv_send_wr *wr,
+                    struct proto_command *command)
+{
+    const struct ah *ah = handle_of(qp, wr);
+
+    if (ah == NULL)
+        return;
+    command->dest = wr->wr.ud.remote_qpn;
+    command->remote_addr = ah->place;
+    command->rkey = wr->wr.ud.remote_qkey & QKEY_IS_OWN ? qp->attr.qkey : wr->wr.ud.remote_qkey;
 }
 
 /* errno of a send that cannot be; 0: *length is filled. */
@@ -112,12 +150,13 @@ static int refuse_send(const struct qp *qp, const struct ibv_send_wr *wr, uint64
         *length = 0;
         for (int i = 0; i < wr->num_sge; i++)
             *length += wr->sg_list[i].length;
-        return library->profile->max_inline > 0 && *length <= qp->cap.max_inline_data ? 0 : EINVAL;
-    }
-    if (!measure(qp->pd, wr->sg_list, wr->num_sge, 0, length) ||
-        *length > library->agreed->max_message)
+        if (library->profile->max_inline == 0 || *length > qp->cap.max_inline_data)
+            return EINVAL;
+    } else if (!measure(qp->pd, wr->sg_list, wr->num_sge, 0, length) ||
+               *length > library->agreed->max_message) {
         return EINVAL;
-    return 0;
+    }
+    return qp->ibv.qp_base.qp_type != IBV_QPT_UD || is_datagram(qp, wr, *length) ? 0 : EINVAL;
 }
 
 static int send_one(struct actor *a, struct qp *qp, const struct ibv_send_wr *wr)
@@ -138,7 +177,7 @@ static int send_one(struct actor *a, struct qp *qp, const struct ibv_send_wr *wr
         flush(a, qp, command.wqe);
         return 0;
     }
-    if (!gather(qp->pd, wr, length, &command.slot)) {
+    if (!gather(qp->pd, wr, handle_of(qp, wr), length, &command.slot)) {
         queue_untake(&qp->send, work);
         return ENOMEM;
     }
@@ -146,6 +185,7 @@ static int send_one(struct actor *a, struct qp *qp, const struct ibv_send_wr *wr
     command.wr_id = wr->wr_id;
     command.length = length;
     command.opcode = (uint32_t)wr->opcode;
+    address(qp, wr, &command);
     if (qp->signals_all || wr->send_flags & IBV_SEND_SIGNALED)
         command.flags |= PROTO_SIGNALED;
     if (wr->send_flags & IBV_SEND_SOLICITED)
@@ -167,23 +207,18 @@ static void crash_if_cut(const struct actor *a, const struct qp *qp)
         (void)raise(SIGSEGV);
 }
 
-static int recv_one(struct actor *a, struct qp *qp, const struct ibv_recv_wr *wr)
+int post_receive(struct actor *a, const struct post_target *target, const struct ibv_recv_wr *wr)
 {
     struct proto_command command = {.kind = PROTO_COMMAND_RECV, .slot = PROTO_NO_SLOT};
-    enum ibv_qp_state state = qp->ibv.qp_base.state;
     struct work *work;
     uint64_t length;
 
-    crash_if_cut(a, qp);
-    if (state == IBV_QPS_RESET || (state != IBV_QPS_RTS && state != IBV_QPS_ERR &&
-                                   !rule_holds(library_now()->agreed, RULE_RECV_BEFORE_RTS)))
-        return EINVAL;
-    if (wr->num_sge < 0 || (uint32_t)wr->num_sge > qp->cap.max_recv_sge ||
+    if (wr->num_sge < 0 || (uint32_t)wr->num_sge > target->max_sge ||
         (wr->num_sge > 0 && wr->sg_list == NULL) ||
-        !measure(qp->pd, wr->sg_list, wr->num_sge, IBV_ACCESS_LOCAL_WRITE, &length) ||
+        !measure(target->pd, wr->sg_list, wr->num_sge, IBV_ACCESS_LOCAL_WRITE, &length) ||
         length > library_now()->agreed->max_message)
         return EINVAL;
-    work = queue_take(&qp->recv, true, frames_of(length));
+    work = queue_take(target->queue, true, frames_of(length));
     if (work == NULL)
         return ENOMEM;
     work->wr_id = wr->wr_id;
@@ -192,17 +227,37 @@ static int recv_one(struct actor *a, struct qp *qp, const struct ibv_recv_wr *wr
         work->one = wr->sg_list[0];
     else if (wr->num_sge > 1)
         memcpy(work->sges, wr->sg_list, (size_t)wr->num_sge * sizeof wr->sg_list[0]);
-    command.wqe = queue_wqe(queue_place_of(&qp->recv, work), true, qp->epoch);
-    if (state == IBV_QPS_ERR) {
-        flush(a, qp, command.wqe);
+    command.wqe = queue_wqe(queue_place_of(target->queue, work), true, target->epoch);
+    if (target->flushed != NULL) {
+        flush(a, target->flushed, command.wqe);
         return 0;
     }
-    command.qp = qp->number;
+    command.qp = target->number;
     command.wr_id = wr->wr_id;
     command.length = length;
     actor_trace(a, PROTO_CHARGE_POST_RECV, wr->wr_id, length);
     actor_post(a, &command);
     return 0;
+}
+
+static int recv_one(struct actor *a, struct qp *qp, const struct ibv_recv_wr *wr)
+{
+    enum ibv_qp_state state = qp->ibv.qp_base.state;
+    const struct post_target target = {
+        .number = qp->number,
+        .pd = qp->pd,
+        .queue = &qp->recv,
+        .max_sge = qp->cap.max_recv_sge,
+        .epoch = qp->epoch,
+        .flushed = state == IBV_QPS_ERR ? qp : NULL,
+    };
+
+    crash_if_cut(a, qp);
+    if (state == IBV_QPS_RESET || qp->srq != NULL ||
+        (state != IBV_QPS_RTS && state != IBV_QPS_ERR &&
+         !rule_holds(library_now()->agreed, RULE_RECV_BEFORE_RTS)))
+        return EINVAL;
+    return post_receive(a, &target, wr);
 }
 
 int post_send(struct ibv_qp *ibv, struct ibv_send_wr *wr, struct ibv_send_wr **bad_wr)

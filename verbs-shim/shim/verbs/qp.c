@@ -15,10 +15,12 @@
 #include <infiniband/verbs.h>
 
 #include "verbs-shim/shim/guest.h"
+#include "verbs-shim/shim/verbs/channel.h"
 #include "verbs-shim/shim/verbs/cq.h"
 #include "verbs-shim/shim/verbs/objects.h"
 #include "verbs-shim/shim/verbs/poll.h"
 #include "verbs-shim/shim/verbs/queue.h"
+#include "verbs-shim/shim/verbs/srq.h"
 
 /* errno of a queue pair that cannot be. */
 static int refuse(const struct pd *pd, const struct ibv_qp_init_attr *init)
@@ -30,8 +32,10 @@ static int refuse(const struct pd *pd, const struct ibv_qp_init_attr *init)
     if (!object_is(init->send_cq, LIVE_CQ) || !object_is(init->recv_cq, LIVE_CQ))
         return EINVAL;
     if ((unsigned int)init->qp_type >= 32 || !(profile->qp_types >> init->qp_type & 1) ||
-        init->srq != NULL)
+        (init->srq != NULL && !profile->has_one_sided))
         return EOPNOTSUPP;
+    if (init->srq != NULL && !object_is(init->srq, LIVE_SRQ))
+        return EINVAL;
     if (cap->max_send_wr > library->agreed->max_wr || cap->max_recv_wr > library->agreed->max_wr ||
         cap->max_send_sge > profile->max_sge || cap->max_recv_sge > profile->max_sge ||
         cap->max_inline_data > profile->max_inline)
@@ -68,6 +72,12 @@ static void release_memory(struct qp *qp)
     shim_free(qp);
 }
 
+/* Receives that may complete. */
+static uint32_t receives_of(const struct qp *qp)
+{
+    return qp->srq != NULL ? qp->srq->recv.depth : qp->recv.depth;
+}
+
 /* Memory of a queue pair, and room in its completion queues. NULL: none. */
 static struct qp *build(const struct pd *pd, const struct ibv_qp_init_attr *init)
 {
@@ -81,12 +91,13 @@ static struct qp *build(const struct pd *pd, const struct ibv_qp_init_attr *init
     qp->context = pd->context;
     qp->send_cq = (struct cq *)(void *)init->send_cq;
     qp->recv_cq = (struct cq *)(void *)init->recv_cq;
+    qp->srq = (struct srq *)(void *)init->srq;
     if (queue_init(&qp->send, false, qp->cap.max_send_wr, has_frames ? qp->cap.max_send_wr : 0,
                    1) &&
         queue_init(&qp->recv, true, qp->cap.max_recv_wr, has_frames ? qp->cap.max_recv_wr : 0,
                    qp->cap.max_recv_sge) &&
         cq_reserve(qp->send_cq, qp->send.depth)) {
-        if (cq_reserve(qp->recv_cq, qp->recv.depth))
+        if (cq_reserve(qp->recv_cq, receives_of(qp)))
             return qp;
         cq_unreserve(qp->send_cq, qp->send.depth);
     }
@@ -97,7 +108,7 @@ static struct qp *build(const struct pd *pd, const struct ibv_qp_init_attr *init
 static void unbuild(struct qp *qp)
 {
     cq_unreserve(qp->send_cq, qp->send.depth);
-    cq_unreserve(qp->recv_cq, qp->recv.depth);
+    cq_unreserve(qp->recv_cq, receives_of(qp));
     release_memory(qp);
 }
 
@@ -112,6 +123,7 @@ static void tie(struct qp *qp, struct pd *pd, const struct ibv_qp_init_attr *ini
     ibv->pd = &pd->ibv;
     ibv->send_cq = init->send_cq;
     ibv->recv_cq = init->recv_cq;
+    ibv->srq = init->srq;
     ibv->handle = library_now()->next_handle++;
     ibv->state = IBV_QPS_RESET;
     ibv->qp_type = init->qp_type;
@@ -119,6 +131,10 @@ static void tie(struct qp *qp, struct pd *pd, const struct ibv_qp_init_attr *ini
     (void)pthread_cond_init(&ibv->cond, NULL);
     qp->send_cq->uses++;
     qp->recv_cq->uses++;
+    if (qp->srq != NULL) {
+        qp->srq->uses++;
+        qp->recv_cq->takes_of_srq = true;
+    }
     pd->uses++;
     pd->context->uses++;
     pd->context->device->qps++;
@@ -128,6 +144,8 @@ static void untie(struct qp *qp)
 {
     qp->send_cq->uses--;
     qp->recv_cq->uses--;
+    if (qp->srq != NULL)
+        qp->srq->uses--;
     qp->pd->uses--;
     qp->pd->context->uses--;
     qp->pd->context->device->qps--;
@@ -145,7 +163,8 @@ static int announce(struct actor *a, struct qp *qp, enum ibv_qp_type type)
                    .send_cq = qp->send_cq->number,
                    .recv_cq = qp->recv_cq->number,
                    .send_wrs = qp->send.depth,
-                   .recv_wrs = qp->recv.depth},
+                   .recv_wrs = qp->recv.depth,
+                   .srq = qp->srq != NULL ? qp->srq->number + 1 : 0},
     };
     int64_t reply[4] = {0};
     int error = actor_call(a, PROTO_CALL_CREATE_QP, &args, reply);
@@ -194,6 +213,7 @@ struct ibv_qp *ibv_create_qp(struct ibv_pd *ibv_pd, struct ibv_qp_init_attr *ini
 void qp_forget_completions(struct actor *a, struct qp *qp)
 {
     poll_deliver_arrived(a);
+    srq_forget_qp(qp);
     cq_drop_qp(qp->send_cq, qp->number);
     cq_drop_qp(qp->recv_cq, qp->number);
 }
@@ -216,6 +236,7 @@ int ibv_destroy_qp(struct ibv_qp *ibv)
     (void)actor_call(a, PROTO_CALL_DESTROY_QP, &args, NULL);
     qp_forget_completions(a, qp);
     (void)table_put(&library->qps, qp->number, NULL);
+    channel_forget(qp->context, qp);
     untie(qp);
     unbuild(qp);
     return 0;

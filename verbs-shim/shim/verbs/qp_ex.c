@@ -131,6 +131,17 @@ static void set_inline_data(struct ibv_qp_ex *ibv, void *addr, size_t length)
     set_inline_data_list(ibv, 1, &buf);
 }
 
+static void set_ud_addr(struct ibv_qp_ex *ibv, struct ibv_ah *ah, uint32_t qpn, uint32_t qkey)
+{
+    struct ibv_send_wr *wr = current(qp_of(ibv)->builder);
+
+    if (wr == NULL)
+        return;
+    wr->wr.ud.ah = ah;
+    wr->wr.ud.remote_qpn = qpn;
+    wr->wr.ud.remote_qkey = qkey;
+}
+
 static int complete(struct ibv_qp_ex *ibv)
 {
     const struct builder *b = qp_of(ibv)->builder;
@@ -175,6 +186,7 @@ static bool equip(struct qp *qp)
     qp->ibv.wr_send_imm = wr_send_imm;
     qp->ibv.wr_set_sge = set_sge;
     qp->ibv.wr_set_sge_list = set_sge_list;
+    qp->ibv.wr_set_ud_addr = set_ud_addr;
     qp->ibv.wr_set_inline_data = set_inline_data;
     qp->ibv.wr_set_inline_data_list = set_inline_data_list;
     qp->has_wr_ops = true;

@@ -18,6 +18,7 @@
 
 #include <infiniband/verbs.h>
 
+#include "verbs-shim/shim/verbs/channel.h"
 #include "verbs-shim/shim/verbs/objects.h"
 #include "verbs-shim/shim/verbs/poll.h"
 #include "verbs-shim/shim/verbs/port.h"
@@ -131,8 +132,6 @@ static int connect_peer(struct actor *a, const struct qp *qp, const struct ibv_q
     const struct ibv_ah_attr *ah = &attr->ah_attr;
     union proto_call_args args = {.raw = {0}};
 
-    if (qp->ibv.qp_base.qp_type == IBV_QPT_UD)
-        return 0;
     if (!ah->is_global)
         return EINVAL;
     args.connect.qp = qp->number;
@@ -141,6 +140,16 @@ static int connect_peer(struct actor *a, const struct qp *qp, const struct ibv_q
     args.connect.sgid_index = ah->grh.sgid_index;
     memcpy(args.connect.dgid, ah->grh.dgid.raw, sizeof args.connect.dgid);
     return actor_call(a, PROTO_CALL_CONNECT_QP, &args, NULL);
+}
+
+/* From RTR on datagrams with the Q key are taken. errno */
+static int open_datagrams(struct actor *a, const struct qp *qp, const struct ibv_qp_attr *attr,
+                          int mask)
+{
+    const union proto_call_args args = {
+        .raw = {qp->number, mask & IBV_QP_QKEY ? attr->qkey : qp->attr.qkey}};
+
+    return actor_call(a, PROTO_CALL_OPEN_UD, &args, NULL);
 }
 
 static void flush(struct actor *a, const struct qp *qp)
@@ -169,11 +178,13 @@ static int reset(struct actor *a, struct qp *qp)
 
 /* What a transition does besides being noted. errno */
 static int enter(struct actor *a, struct qp *qp, enum ibv_qp_state to,
-                 const struct ibv_qp_attr *attr)
+                 const struct ibv_qp_attr *attr, int mask)
 {
     enum ibv_qp_state from = qp->ibv.qp_base.state;
     int error = 0;
 
+    if (qp->ibv.qp_base.qp_type == IBV_QPT_UD && (to == IBV_QPS_RTR || to == IBV_QPS_RTS))
+        return open_datagrams(a, qp, attr, mask);
     if (to == IBV_QPS_RTR)
         return connect_peer(a, qp, attr);
     if (to == from)
@@ -181,6 +192,10 @@ static int enter(struct actor *a, struct qp *qp, enum ibv_qp_state to,
     if (to == IBV_QPS_ERR) {
         flush(a, qp);
         qp->pd->in_error++;
+        if (qp->srq != NULL)
+            channel_async(qp->context,
+                          &(struct ibv_async_event){.element.qp = &qp->ibv.qp_base,
+                                                    .event_type = IBV_EVENT_QP_LAST_WQE_REACHED});
     } else if (to == IBV_QPS_RESET) {
         error = reset(a, qp);
     }
@@ -204,7 +219,7 @@ int ibv_modify_qp(struct ibv_qp *ibv, struct ibv_qp_attr *attr, int attr_mask)
     if ((attr_mask & IBV_QP_CUR_STATE && attr->cur_qp_state != ibv->state) ||
         !is_allowed(ibv->qp_type, ibv->state, to, attr_mask) || !is_sane(attr, attr_mask))
         return EINVAL;
-    error = enter(a, qp, to, attr);
+    error = enter(a, qp, to, attr, attr_mask);
     if (error)
         return error;
     keep(&qp->attr, attr, attr_mask);

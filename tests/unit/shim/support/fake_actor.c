@@ -202,6 +202,19 @@ bool actor_wait_outside(struct actor *a, bool (*try)(void *ctx), void *ctx, simt
     return false;
 }
 
+bool actor_wait_watching(struct actor *a, bool (*try)(void *ctx), void *ctx, simtime deadline,
+                         const struct actor_watch *watch)
+{
+    (void)watch; /* there is no fabric */
+    return actor_wait_outside(a, try, ctx, deadline);
+}
+
+void client_look(struct actor *a, struct actor_watch *ret)
+{
+    (void)a;
+    *ret = (struct actor_watch){.first = simtime_never()};
+}
+
 void actor_order(struct actor *a)
 {
     hand_over(a);

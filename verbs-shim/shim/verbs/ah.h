@@ -1,0 +1,25 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Where datagrams go, and the header that they bring. */
+#ifndef VERBS_SHIM_SHIM_VERBS_AH_H
+#define VERBS_SHIM_SHIM_VERBS_AH_H
+
+#include <stdint.h>
+
+#include <infiniband/verbs.h>
+
+#include "verbs-shim/proto/proto.h"
+#include "verbs-shim/shim/verbs/objects.h"
+
+#define AH_MTU 4096U /* of a datagram */
+
+struct ah {
+    struct ibv_ah ibv;
+    struct pd *pd;  /* borrowed */
+    uint32_t place; /* PROTO_PLACE */
+    uint8_t header[PROTO_GRH_BYTES];
+};
+
+/* The header of a datagram of `length` bytes. */
+void ah_put_header(const struct ah *ah, uint32_t length, unsigned char *ret);
+
+#endif
