@@ -9,6 +9,7 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <string.h>
+#include <unistd.h>
 
 #include <glib.h>
 
@@ -17,11 +18,14 @@
 #include "sim/base/units.h"
 #include "sim/cli/cli.h"
 #include "sim/cli/log.h"
-#include "sim/report/json_report.h"
+#include "sim/cli/verdict.h"
+#include "sim/plan/check.h"
+#include "sim/scenario/quantity.h"
 #include "sim/scenario/scenario.h"
 #include "verbs-shim/conductor/conductor.h"
 #include "verbs-shim/conductor/json_run.h"
 #include "verbs-shim/conductor/quirk.h"
+#include "verbs-shim/conductor/text_run.h"
 #include "verbs-shim/proto/proto.h"
 #include "verbs-shim/proto/quirk.h"
 
@@ -104,40 +108,36 @@ static void print_findings(const struct run_outcome *outcome)
     }
 }
 
-static void print_summary(struct cli *cli, const struct run_outcome *outcome)
+static void print_report(struct cli *cli, const struct run_report *report, bool has_table)
 {
     struct text text;
 
     text_init(&text, &cli->arena);
-    text_add(&text, "verdict %s, %.3f us of virtual time, trace hash %016" G_GINT64_MODIFIER "x\n",
-             run_verdict_text(outcome->verdict),
-             (double)outcome->virtual_end.ps / (double)PS_PER_US, (guint64)outcome->trace_hash);
+    if (cli->is_json) {
+        json_print_run(report, &text);
+    } else {
+        if (has_table)
+            text_print_ranks(report->outcome, &cli->arena, &text);
+        text_print_verdict(report->outcome, &text);
+    }
     cli_print(text.bytes);
 }
 
-static int report(struct cli *cli, const struct scenario *scenario,
-                  const struct run_outcome *outcome)
+static int deliver(struct cli *cli, const struct scenario *scenario,
+                   const struct run_outcome *outcome, bool has_table)
 {
-    const struct report_head head = {
-        .version = TBMESH_VERSION,
-        .command = "run",
-        .scenario = scenario->name,
-        .file = scenario->file,
-        .seed = scenario->seed,
-        .params = &scenario->params,
-        .had_effect = outcome->had_effect,
-        .is_of_run = true,
-    };
-    struct text json;
+    struct run_report report = {.scenario = scenario, .outcome = outcome};
+    struct check_result check;
 
+    verdict_check(scenario, &check);
+    report.head = verdict_head(cli, scenario, outcome->had_effect);
+    report.head.is_of_run = true;
+    report.check = &check;
+    /* What the scenario expects of its own `run:` says nothing of these programs: not judged. */
+    report.outcomes = verdict_judge(cli, scenario, NULL, &check).outcomes;
     print_findings(outcome);
-    if (!cli->is_json) {
-        print_summary(cli, outcome);
-        return exit_of(outcome);
-    }
-    text_init(&json, &cli->arena);
-    json_print_run(&head, outcome, &json);
-    cli_print(json.bytes);
+    print_report(cli, &report, has_table);
+    check_result_done(&check);
     return exit_of(outcome);
 }
 
@@ -146,13 +146,53 @@ struct run_flags {
     char *variant;
     char **quirks;
     char *log_dir;
+    char *compute;
     int ranks;
     int fold;
     int spin;
     int patience;
     gboolean is_parallel;
     gboolean keeps_aslr;
+    gboolean has_table;
 };
+
+static bool take_factor(const char *text, uint32_t *ret)
+{
+    char *end;
+    double factor = g_ascii_strtod(text, &end);
+
+    if (end == text || *end != '\0' ||
+        !(factor >= 0.001 && factor <= CONDUCTOR_PERMILLE_MAX / 1000.0))
+        return false;
+    *ret = (uint32_t)(factor * 1000 + 0.5);
+    return true;
+}
+
+static bool take_compute(const char *text, struct conductor_options *options)
+{
+    const struct src_pos pos = {"--compute", 0, 0};
+    struct err err = {0};
+
+    if (!text || strcmp(text, "zero") == 0)
+        return true;
+    if (g_str_has_prefix(text, "fixed=")) {
+        options->compute = CONDUCTOR_COMPUTE_FIXED;
+        if (quantity_parse(text + strlen("fixed="), QUANTITY_SPAN, pos, &options->compute_fixed.ps,
+                           &err))
+            return true;
+        log_err(&err);
+        return false;
+    }
+    if (g_str_has_prefix(text, "measured=")) {
+        options->compute = CONDUCTOR_COMPUTE_MEASURED;
+        if (take_factor(text + strlen("measured="), &options->compute_permille))
+            return true;
+    }
+    log_error("run: --compute is 'zero', 'fixed=SPAN' such as fixed=200ns, or 'measured=FACTOR' "
+              "from 0.001 to 1000, not '%s'",
+              text);
+    return false;
+}
 
 static bool take_flags(const struct run_flags *flags, struct conductor_options *options)
 {
@@ -178,6 +218,8 @@ static bool take_flags(const struct run_flags *flags, struct conductor_options *
             return false;
         }
     }
+    if (!take_compute(flags->compute, options))
+        return false;
     options->profile =
         flags->profile && strcmp(flags->profile, "verbs") == 0 ? PROTO_VERBS : PROTO_APPLE;
     options->variant =
@@ -192,7 +234,8 @@ static bool take_flags(const struct run_flags *flags, struct conductor_options *
     return true;
 }
 
-static int run_scenario(struct cli *cli, struct conductor_options *options, char **ranks_argv)
+static int run_scenario(struct cli *cli, struct conductor_options *options, char **ranks_argv,
+                        bool has_table)
 {
     struct scenario scenario;
     struct run_outcome outcome;
@@ -207,7 +250,7 @@ static int run_scenario(struct cli *cli, struct conductor_options *options, char
     options->program_name = "tbmesh";
     options->prints_to_stderr = cli->is_json;
     if (conductor_run(&scenario, options, &outcome, &err)) {
-        exit_code = report(cli, &scenario, &outcome);
+        exit_code = deliver(cli, &scenario, &outcome, has_table);
         run_outcome_done(&outcome);
     } else {
         cli_report_err(cli, &err);
@@ -231,6 +274,10 @@ static int run_run(struct cli *cli, int argc, char **argv)
          "one of those below; may be given again", "NAME[=VALUE]"},
         {"log-dir", 0, 0, G_OPTION_ARG_FILENAME, &flags.log_dir,
          "what the ranks print goes into files in DIR", "DIR"},
+        {"stats", 0, 0, G_OPTION_ARG_NONE, &flags.has_table,
+         "a table of the ranks at the end, as on a terminal", NULL},
+        {"compute", 0, 0, G_OPTION_ARG_STRING, &flags.compute,
+         "a program's own work: zero (default), fixed=SPAN a call, measured=FACTOR", "MODE"},
         {"fold", 0, 0, G_OPTION_ARG_INT, &flags.fold,
          "empty polls in a row before they are folded; 0: never", "K"},
         {"spin", 0, 0, G_OPTION_ARG_INT, &flags.spin,
@@ -265,7 +312,8 @@ static int run_run(struct cli *cli, int argc, char **argv)
     }
     exit_code = EXIT_INPUT;
     if (take_flags(&flags, &options))
-        exit_code = run_scenario(cli, &options, ranks_argv);
+        exit_code =
+            run_scenario(cli, &options, ranks_argv, flags.has_table || isatty(STDOUT_FILENO) != 0);
     g_strfreev(flags.quirks);
     return exit_code;
 }

@@ -60,3 +60,19 @@ void json_print_check(const struct check_report *report, struct text *ret)
     json_report_end(builder, ret);
     arena_done(&arena);
 }
+
+void json_add_check(JsonBuilder *builder, const struct check_result *check)
+{
+    static const char *const severities[] = {"errors", "warnings", "notes"};
+    size_t counts[3] = {0};
+
+    for (size_t i = 0; i < check->finding_count; i++)
+        counts[check->findings[i].severity]++;
+    json_builder_set_member_name(builder, "check");
+    json_builder_begin_object(builder);
+    json_add_bool(builder, "feasible", check->is_feasible);
+    json_add_text(builder, "binding", check->binding);
+    for (size_t i = 0; i < 3; i++)
+        json_add_int(builder, severities[i], (int64_t)counts[i]);
+    json_builder_end_object(builder);
+}

@@ -9,7 +9,7 @@
 #include "sim/base/arena.h"
 #include "sim/base/units.h"
 #include "sim/fabric/cluster.h"
-#include "sim/plan/check.h"
+#include "sim/report/json_check.h"
 #include "sim/report/json_scenario.h"
 #include "sim/report/series.h"
 #include "sim/scenario/scenario.h"
@@ -118,22 +118,6 @@ static void add_link_use(JsonBuilder *builder, const struct sim_report *report, 
     json_builder_end_array(builder);
 }
 
-static void add_check(JsonBuilder *builder, const struct check_result *check)
-{
-    static const char *const severities[] = {"errors", "warnings", "notes"};
-    size_t counts[3] = {0};
-
-    for (size_t i = 0; i < check->finding_count; i++)
-        counts[check->findings[i].severity]++;
-    json_builder_set_member_name(builder, "check");
-    json_builder_begin_object(builder);
-    json_add_bool(builder, "feasible", check->is_feasible);
-    json_add_text(builder, "binding", check->binding);
-    for (size_t i = 0; i < 3; i++)
-        json_add_int(builder, severities[i], (int64_t)counts[i]);
-    json_builder_end_object(builder);
-}
-
 void json_print_sim(const struct sim_report *report, struct text *ret)
 {
     const struct sim_result *result = report->result;
@@ -152,7 +136,7 @@ void json_print_sim(const struct sim_report *report, struct text *ret)
     json_add_bool(builder, "deadlock", result->is_deadlock);
     json_add_bool(builder, "wrong", result->is_wrong);
     json_add_expectations(builder, report->scenario, report->outcomes);
-    add_check(builder, report->check);
+    json_add_check(builder, report->check);
     json_add_cabling(builder, &report->scenario->cluster, &arena);
     add_link_use(builder, report, &arena);
     json_report_end(builder, ret);

@@ -15,16 +15,17 @@ failures=0
 follows() {
     schema=$root/schema/$1.schema.json
     expected=$2
-    shift 2
+    command=$3
+    shift 3
     code=0
-    "$tbmesh" "$@" --json >out.json 2>err.txt </dev/null || code=$?
+    "$tbmesh" "$command" --json "$@" >out.json 2>err.txt </dev/null || code=$?
     echo "${schema##*/}" >>used
     if [ "$code" != "$expected" ]; then
-        echo "exit $code, expected $expected: tbmesh $*"
+        echo "exit $code, expected $expected: tbmesh $command $*"
         cat err.txt
         failures=1
     elif ! "$check" "$schema" out.json; then
-        echo "tbmesh $*"
+        echo "tbmesh $command $*"
         failures=1
     fi
 }
@@ -55,6 +56,16 @@ if command -v gnuplot >/dev/null; then
     follows files 0 plot result
 else
     echo files.schema.json >>used
+fi
+
+# The emulator's shared objects are not part of a build with a sanitizer. What comes with its results
+# is in tests/clients/test_result.sh.
+if [ -e "$(dirname "$tbmesh")/../lib/tbmesh/libtbmesh.so" ]; then
+    follows run 0 run --ranks 2 "$ultra" -- true
+    follows run 1 run --ranks 2 "$ultra" -- false
+    follows errors 2 run --ranks 9 "$ultra" -- true
+else
+    echo run.schema.json >>used
 fi
 
 for schema in "$root"/schema/*.json; do

@@ -244,7 +244,7 @@ static void fill_limits_of_quirk(const struct quirks *quirks, struct proto_agree
     ret->max_pd = ret->devinfo_pd = quirks->max_pd;
 }
 
-static void fill_charges(const struct param_set *params, struct proto_agreed *ret)
+enum param_id agreed_charge_source(enum proto_charge charge)
 {
     static const enum param_id sources[PROTO_CHARGE_COUNT] = {
         [PROTO_CHARGE_POLL_EMPTY] = PARAM_CPU_POLL_EMPTY,
@@ -261,8 +261,27 @@ static void fill_charges(const struct param_set *params, struct proto_agreed *re
         [PROTO_CHARGE_SYNC] = PARAM_CPU_SYNC,
     };
 
-    for (size_t i = 0; i < PROTO_CHARGE_COUNT; i++)
-        ret->charge[i] = params->v[sources[i]].value;
+    return sources[charge];
+}
+
+/* Is it charged once for a call, and not for each part of one? */
+static bool is_of_call(enum proto_charge charge)
+{
+    return charge != PROTO_CHARGE_POST_MORE && charge != PROTO_CHARGE_REG_PAGE;
+}
+
+static void fill_charges(const struct param_set *params, const struct conductor_options *options,
+                         struct proto_agreed *ret)
+{
+    for (uint32_t i = 0; i < PROTO_CHARGE_COUNT; i++) {
+        enum proto_charge charge = (enum proto_charge)i;
+
+        ret->charge[i] = params->v[agreed_charge_source(charge)].value;
+        if (options->compute == CONDUCTOR_COMPUTE_FIXED && is_of_call(charge))
+            ret->charge[i] += options->compute_fixed.ps;
+    }
+    if (options->compute == CONDUCTOR_COMPUTE_MEASURED)
+        ret->compute_permille = options->compute_permille;
     ret->side_latency = params->v[PARAM_SIDE_LATENCY].value;
     ret->receive_after = params->v[PARAM_RDMA_LATENCY].value;
 }
@@ -317,7 +336,7 @@ void agreed_fill(const struct scenario *scenario, const struct conductor_options
     ret->epoch_ns = EPOCH_NS;
     fill_limits(host, &scenario->params, ret);
     fill_limits_of_quirk(&options->quirks, ret);
-    fill_charges(&scenario->params, ret);
+    fill_charges(&scenario->params, options, ret);
     /* A send that completes when it is queued does so at once. */
     ret->wire_ps_per_kib =
         quirk_is_on(&options->quirks, PROTO_QUIRK_EARLY) ? 0 : least_wire_of_kib(scenario);

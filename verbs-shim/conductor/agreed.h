@@ -6,6 +6,7 @@
 #include <stdint.h>
 
 #include "sim/base/ids.h"
+#include "sim/fabric/param.h"
 #include "sim/scenario/scenario.h"
 #include "verbs-shim/conductor/conductor.h"
 #include "verbs-shim/proto/proto.h"
@@ -17,5 +18,8 @@
  */
 void agreed_fill(const struct scenario *scenario, const struct conductor_options *options,
                  const host_id *hosts, uint32_t rank, struct proto_agreed *ret);
+
+/* The parameter that says what a call costs. */
+enum param_id agreed_charge_source(enum proto_charge charge);
 
 #endif

@@ -10,6 +10,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <glib.h>
+
 #include "sim/base/arena.h"
 #include "sim/base/err.h"
 #include "sim/base/mem.h"
@@ -156,7 +158,9 @@ void run_outcome_done(struct run_outcome *outcome)
     for (size_t i = 0; i < outcome->rank_count; i++) {
         free(outcome->ranks[i].bytes_to);
         free(outcome->ranks[i].messages_to);
+        g_strfreev(outcome->ranks[i].argv);
     }
     free(outcome->ranks);
+    free(outcome->links);
     *outcome = (struct run_outcome){0};
 }

@@ -11,12 +11,17 @@
 #include <string.h>
 #include <sys/wait.h>
 
+#include <glib.h>
+
 #include "sim/base/arena.h"
 #include "sim/base/ids.h"
 #include "sim/base/mem.h"
 #include "sim/base/units.h"
+#include "sim/core/engine.h"
 #include "sim/fabric/cluster.h"
 #include "sim/fabric/fabric.h"
+#include "sim/fabric/param.h"
+#include "verbs-shim/conductor/agreed.h"
 #include "verbs-shim/conductor/conductor.h"
 #include "verbs-shim/conductor/run.h"
 #include "verbs-shim/proto/proto.h"
@@ -131,13 +136,21 @@ static void sum_stats(struct proto_stats *sum, const struct proto_stats *stats)
 {
     for (size_t i = 0; i < PROTO_CHARGE_COUNT; i++)
         sum->calls[i] += stats->calls[i];
-    for (size_t i = 0; i < PROTO_PARK_COUNT; i++) {
-        sum->parks[i] += stats->parks[i];
+    for (size_t i = 0; i < PROTO_WAIT_COUNT; i++) {
+        sum->waits[i] += stats->waits[i];
         sum->waited[i] += stats->waited[i];
     }
+    sum->computed += stats->computed;
     sum->folded += stats->folded;
     sum->handovers += stats->handovers;
     sum->opened_device |= stats->opened_device;
+}
+
+int64_t run_waited_for_completions(const struct proto_stats *stats, simspan poll_empty)
+{
+    uint64_t empty = stats->calls[PROTO_CHARGE_POLL_EMPTY] + stats->folded;
+
+    return stats->waited[PROTO_WAIT_COMPLETION] + (int64_t)empty * poll_empty.ps;
 }
 
 static void mix(uint64_t *hash, uint64_t x)
@@ -163,6 +176,7 @@ static void judge_rank(struct run *run, uint32_t rank)
         .is_signal = WIFSIGNALED(child->status),
         .is_stopped = child->is_stopped,
         .exit = WIFSIGNALED(child->status) ? WTERMSIG(child->status) : WEXITSTATUS(child->status),
+        .argv = g_strdupv(run->argv[rank]),
         .bytes_to = mem_alloc_zeroed(run->rank_count, sizeof *result->bytes_to),
         .messages_to = mem_alloc_zeroed(run->rank_count, sizeof *result->messages_to),
     };
@@ -170,12 +184,15 @@ static void judge_rank(struct run *run, uint32_t rank)
         result->bytes_to[to] = sched_bytes(run->memory.view.sched, rank, to);
         result->messages_to[to] = sched_messages(run->memory.view.sched, rank, to);
     }
-    for (uint32_t k = 0; k < run->joined[rank]; k++) {
+    if (is_whole(run))
+        result->ended = sched_rank_now(run->memory.view.sched, rank);
+    for (uint32_t i = 0; i < run->joined[rank] * PROTO_CLIENT_ACTORS; i++) {
         const struct proto_segment *segment =
-            run->memory.view.segments[rank * PROTO_RANK_CLIENTS + k];
+            run->memory.view.segments[rank * PROTO_RANK_CLIENTS + i / PROTO_CLIENT_ACTORS];
+        const struct proto_stats *stats = &segment->stats[i % PROTO_CLIENT_ACTORS];
 
-        sum_stats(&result->stats, &segment->stats);
-        mix(&run->outcome->trace_hash, segment->stats.hash);
+        sum_stats(&result->stats, stats);
+        mix(&run->outcome->trace_hash, stats->hash);
     }
     result->opened_device = result->stats.opened_device;
 }
@@ -240,6 +257,46 @@ static enum run_verdict judge_end(struct run *run)
     return RUN_OK;
 }
 
+/* What the fabric and its engine counted. */
+static void take_counters(const struct run *run, struct run_outcome *outcome)
+{
+    struct fabric *fabric = sched_fabric(run->memory.view.sched);
+
+    outcome->virtual_end = sched_now(run->memory.view.sched);
+    outcome->trace_hash = sched_hash(run->memory.view.sched);
+    outcome->events = engine_event_count(fabric_engine(fabric));
+    outcome->digest = engine_digest(fabric_engine(fabric));
+    outcome->link_count = fabric_link_count(fabric);
+    outcome->links = mem_alloc_zeroed(outcome->link_count + 1, sizeof *outcome->links);
+    for (uint32_t i = 0; i < outcome->link_count; i++)
+        outcome->links[i] = fabric_link_counters(fabric, (link_id){i});
+}
+
+/*
+ * A parameter of which no rank made a call could not change the result. Neither could the side
+ * channel's latency where nobody had to wait for it. The number of frames that a queue is granted
+ * is told to whoever makes a queue pair of that kind.
+ */
+static void find_effects(const struct run *run, struct run_outcome *outcome)
+{
+    bool *had = outcome->had_effect;
+
+    for (uint32_t i = 0; i < PARAM_COUNT; i++)
+        had[i] = fabric_param_had_effect(sched_fabric(run->memory.view.sched), (enum param_id)i);
+    for (size_t r = 0; r < outcome->rank_count; r++) {
+        const struct proto_stats *stats = &outcome->ranks[r].stats;
+
+        for (uint32_t i = 0; i < PROTO_CHARGE_COUNT; i++)
+            had[agreed_charge_source((enum proto_charge)i)] |= stats->calls[i] > 0;
+        had[PARAM_CPU_POLL_EMPTY] |= stats->folded > 0;
+        had[PARAM_SIDE_LATENCY] |= stats->waits[PROTO_WAIT_OUTSIDE] > 0;
+    }
+    /* A poll that finds something looks at the end of an empty one's time. */
+    had[PARAM_CPU_POLL_EMPTY] |= had[PARAM_RDMA_POLL];
+    had[PARAM_RDMA_QUEUE_FRAMES] |=
+        run->options->profile == PROTO_APPLE && sched_qp_count(run->memory.view.sched) > 0;
+}
+
 void run_judge(struct run *run)
 {
     struct run_outcome *outcome = run->outcome;
@@ -247,13 +304,13 @@ void run_judge(struct run *run)
 
     outcome->rank_count = run->rank_count;
     outcome->ranks = mem_alloc_zeroed(run->rank_count, sizeof *outcome->ranks);
-    if (is_whole(run)) {
-        outcome->virtual_end = sched_now(run->memory.view.sched);
-        outcome->trace_hash = sched_hash(run->memory.view.sched);
-    }
-    outcome->is_reproducible = true;
-    outcome->quirks = run->options->quirks;
-    if (quirk_is_on(&outcome->quirks, PROTO_QUIRK_EARLY))
+    outcome->options = *run->options;
+    outcome->poll_empty = (simspan){run->agreed[0].charge[PROTO_CHARGE_POLL_EMPTY]};
+    if (is_whole(run))
+        take_counters(run, outcome);
+    outcome->is_reproducible = run->options->compute != CONDUCTOR_COMPUTE_MEASURED;
+    outcome->is_partial = run->end == RUN_INTERRUPTED;
+    if (quirk_is_on(&run->options->quirks, PROTO_QUIRK_EARLY))
         run_add_finding(run, true, "early-completion", "all ranks",
                         "sends complete when they enter the queue: a rate that a sender computes "
                         "from its completions may exceed the cable's; a receiver's does not");
@@ -269,7 +326,6 @@ void run_judge(struct run *run)
     outcome->verdict = judge_end(run);
     if (worst != RUN_OK)
         outcome->verdict = worst;
-    for (uint32_t i = 0; is_whole(run) && i < PARAM_COUNT; i++)
-        outcome->had_effect[i] =
-            fabric_param_had_effect(sched_fabric(run->memory.view.sched), (enum param_id)i);
+    if (is_whole(run))
+        find_effects(run, outcome);
 }

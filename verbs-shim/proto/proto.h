@@ -88,19 +88,28 @@ enum proto_charge {
     PROTO_CHARGE_COUNT
 };
 
-/* X(identifier, name in results): why a thread was parked. */
-#define PROTO_PARK_LIST(X)                                                            \
-    X(TURN, "turn")         /* its time reached the lease; it may act at this time */ \
-    X(IDLE, "idle")         /* polls empty queues over and over */                    \
-    X(CALL, "call")         /* wants an answer that needs everybody's past */         \
-    X(WAIT, "wait")         /* until a key is woken or a deadline passes */           \
-    X(EXTERNAL, "external") /* on a socket or another process */                      \
-    X(EXIT, "exit")         /* the thread is gone; raw[0] not 0: the process with it */
+/* X(identifier, name in results): what a thread waited for, as its program would see it. */
+#define PROTO_WAIT_LIST(X)                                               \
+    X(COMPLETION, "completion") /* empty polls, completion channels */   \
+    X(THREAD, "thread")         /* locks, conditions, ends of threads */ \
+    X(SLEEP, "sleep")                                                    \
+    X(OUTSIDE, "outside") /* sockets, other processes */
 
-enum proto_park {
-#define X(id, name) PROTO_PARK_##id,
-    PROTO_PARK_LIST(X)
+enum proto_wait {
+#define X(id, name) PROTO_WAIT_##id,
+    PROTO_WAIT_LIST(X)
 #undef X
+    PROTO_WAIT_COUNT
+};
+
+/* Why a thread was parked. Scheduling: no result may show it. */
+enum proto_park {
+    PROTO_PARK_TURN,     /* its time reached the lease; it may act at this time */
+    PROTO_PARK_IDLE,     /* polls empty queues over and over */
+    PROTO_PARK_CALL,     /* wants an answer that needs everybody's past */
+    PROTO_PARK_WAIT,     /* until a key is woken or a deadline passes */
+    PROTO_PARK_EXTERNAL, /* on a socket or another process */
+    PROTO_PARK_EXIT,     /* the thread is gone; raw[0] not 0: the process with it */
     PROTO_PARK_COUNT
 };
 
@@ -326,10 +335,11 @@ struct proto_agreed {
     uint32_t has_large_messages; /* macOS 26.3 */
     uint64_t max_message;
     int64_t charge[PROTO_CHARGE_COUNT];
-    int64_t wire_ps_per_kib; /* on the fastest cable: no send completes sooner after its post */
-    int64_t receive_after;   /* no receive completes sooner after any post */
-    int64_t side_latency;    /* side channel: from a send to the peer's knowing */
-    int64_t epoch_ns;        /* CLOCK_REALTIME at virtual time zero */
+    int64_t compute_permille; /* of the processor time between calls that is charged; 0: none */
+    int64_t wire_ps_per_kib;  /* on the fastest cable: no send completes sooner after its post */
+    int64_t receive_after;    /* no receive completes sooner after any post */
+    int64_t side_latency;     /* side channel: from a send to the peer's knowing */
+    int64_t epoch_ns;         /* CLOCK_REALTIME at virtual time zero */
     uint32_t device_count;
     uint32_t pad0;
     struct proto_device device[PROTO_DEVICES_MAX];
@@ -337,13 +347,15 @@ struct proto_agreed {
     char machine[64];
 };
 
-/* Written by the client, read for the report only. */
+/* Of one actor, which alone writes it; read for the report only. `folded` and `handovers` depend on
+ * scheduling, and so does the rest of calls[POLL_EMPTY]: its sum with `folded` does not. */
 struct proto_stats {
     uint64_t calls[PROTO_CHARGE_COUNT];
-    uint64_t parks[PROTO_PARK_COUNT];
-    int64_t waited[PROTO_PARK_COUNT]; /* virtual time that passed while parked so */
+    uint64_t waits[PROTO_WAIT_COUNT]; /* COMPLETION: on channels only */
+    int64_t waited[PROTO_WAIT_COUNT]; /* virtual time, likewise */
+    int64_t computed;                 /* virtual time charged for the program's own work */
     uint64_t folded;                  /* empty polls that were skipped */
-    uint64_t hash; /* of (time, call, wr_id, length) of all that the client saw */
+    uint64_t hash;                    /* of (time, call, wr_id, length) of all that the actor saw */
     uint64_t handovers;
     uint32_t opened_device;
     uint32_t pad0;
@@ -351,7 +363,7 @@ struct proto_stats {
 
 struct proto_segment {
     struct proto_agreed agreed;
-    struct proto_stats stats;
+    struct proto_stats stats[PROTO_CLIENT_ACTORS];
     struct proto_cursors command_ring, event_ring;
     struct proto_chan chan[PROTO_CLIENT_ACTORS];
     _Alignas(64) struct proto_command commands[PROTO_COMMANDS];

@@ -81,6 +81,8 @@ void sched_retry_outside(struct sched *s);
 
 /* For the judge and the report. */
 simtime sched_now(const struct sched *s);
+/* The latest time that any thread of the rank has reached. */
+simtime sched_rank_now(const struct sched *s, uint32_t rank);
 uint64_t sched_hash(const struct sched *s);
 uint64_t sched_bytes(const struct sched *s, uint32_t from_rank, uint32_t to_rank);
 uint64_t sched_messages(const struct sched *s, uint32_t from_rank, uint32_t to_rank);

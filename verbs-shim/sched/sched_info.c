@@ -25,6 +25,19 @@ simtime sched_now(const struct sched *s)
     return (simtime){now};
 }
 
+simtime sched_rank_now(const struct sched *s, uint32_t rank)
+{
+    int64_t now = s->ranks[rank].last_vt;
+
+    for (uint32_t i = 0; i < s->live_count; i++) {
+        uint32_t actor = sched_live(s)[i];
+
+        if (sched_client_at(s, actor / PROTO_CLIENT_ACTORS)->rank == rank)
+            now = time_max(now, sched_actor_at(s, actor)->vt);
+    }
+    return (simtime){now};
+}
+
 uint64_t sched_hash(const struct sched *s)
 {
     return s->hash;

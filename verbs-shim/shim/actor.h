@@ -21,7 +21,6 @@ struct actor;
 
 /* What was agreed when this process joined; NULL before. */
 SHIM_EXPORT const struct proto_agreed *client_agreed(void);
-SHIM_EXPORT struct proto_stats *client_stats(void);
 
 /*
  * Joins the simulation, once a process; the calling thread becomes its first actor and returns when
@@ -38,9 +37,16 @@ SHIM_EXPORT struct actor *actor_self(void);
 /* The actor's present time. Never parks. */
 SHIM_EXPORT simtime actor_now(const struct actor *a);
 
+/* What the report will say of the actor. */
+SHIM_EXPORT struct proto_stats *actor_stats(struct actor *a);
+
 /* Charges `n` times the cost of `what` and counts the call; parks while the time has reached the
  * lease. Afterwards the actor may act at actor_now(). */
 SHIM_EXPORT void actor_charge(struct actor *a, enum proto_charge what, uint32_t n);
+
+/* The program goes on: what the shim did until now is not its work. For calls that move bytes; the
+ * others' own time is too short to tell. Only with `--compute measured`. */
+SHIM_EXPORT void actor_leave(struct actor *a);
 
 /* Lets time pass until `t`: others act meanwhile. */
 SHIM_EXPORT void actor_sleep_until(struct actor *a, simtime t);

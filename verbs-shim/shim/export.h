@@ -10,7 +10,6 @@
 #define SHIM_EXPORT __attribute__((visibility("default")))
 
 #define client_agreed       tbmesh_client_agreed
-#define client_stats        tbmesh_client_stats
 #define client_join         tbmesh_client_join
 #define client_is_joined    tbmesh_client_is_joined
 #define client_take_events  tbmesh_client_take_events
@@ -18,7 +17,9 @@
 #define actor_self          tbmesh_actor_self
 #define tsc_hook            tbmesh_tsc_hook
 #define actor_now           tbmesh_actor_now
+#define actor_stats         tbmesh_actor_stats
 #define actor_charge        tbmesh_actor_charge
+#define actor_leave         tbmesh_actor_leave
 #define actor_sleep_until   tbmesh_actor_sleep_until
 #define actor_call          tbmesh_actor_call
 #define actor_post          tbmesh_actor_post

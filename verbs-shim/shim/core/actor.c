@@ -11,6 +11,10 @@
  * Waiting for the turn: awake for a while when there are no more actors than cores (agreed->spin),
  * then in the kernel. Every half second the sleeper looks whether the conductor is still there; if
  * not, the process ends, since nobody would ever wake it.
+ *
+ * The program's own work between two calls takes no time, unless the run was started with
+ * `--compute measured`: then the processor time of the thread from the end of the shim's last work
+ * to the next call is charged, times a factor.
  */
 #include "verbs-shim/shim/actor.h"
 
@@ -28,7 +32,10 @@
 #include "verbs-shim/shim/core/client.h"
 #include "verbs-shim/shim/core/sys.h"
 
-#define SLEEP_MS 500
+#define SLEEP_MS    500
+#define CLOCK_TRIES 16
+/* Between two calls; times the largest factor it fits. */
+#define WORK_MAX_NS INT64_C(1000000000000)
 
 struct actor {
     struct proto_chan *chan;
@@ -37,6 +44,7 @@ struct actor {
     int64_t vt;
     int64_t lease;
     uint64_t calls; /* other than polls */
+    int64_t left;   /* the thread's processor time when the program went on, in nanoseconds */
 };
 
 static struct actor actors[PROTO_CLIENT_ACTORS];
@@ -56,6 +64,11 @@ simtime actor_now(const struct actor *a)
     return (simtime){a->vt};
 }
 
+struct proto_stats *actor_stats(struct actor *a)
+{
+    return &client.segment->stats[a->number % PROTO_CLIENT_ACTORS];
+}
+
 simtime actor_lease(const struct actor *a)
 {
     return (simtime){a->lease};
@@ -73,6 +86,41 @@ static inline void relax(void)
 #else
     __asm__ volatile("yield");
 #endif
+}
+
+/* What it takes to read the thread's clock, which is no work of the program's. */
+static int64_t clock_cost(void)
+{
+    static _Atomic int64_t known;
+    int64_t least = atomic_load_explicit(&known, memory_order_relaxed);
+
+    if (least > 0)
+        return least;
+    least = WORK_MAX_NS;
+    for (int i = 0; i < CLOCK_TRIES; i++) {
+        int64_t before = sys_thread_ns();
+
+        least = time_min(least, sys_thread_ns() - before);
+    }
+    least = time_max(least, 1);
+    atomic_store_explicit(&known, least, memory_order_relaxed);
+    return least;
+}
+
+void actor_leave(struct actor *a)
+{
+    if (client.segment->agreed.compute_permille > 0)
+        a->left = sys_thread_ns();
+}
+
+/* Charges the program's own work since it was left alone. */
+static void charge_work(struct actor *a)
+{
+    int64_t ns = time_min(sys_thread_ns() - a->left - clock_cost(), WORK_MAX_NS);
+    int64_t ps = ns > 0 ? ns * client.segment->agreed.compute_permille : 0;
+
+    a->vt += ps;
+    actor_stats(a)->computed += ps;
 }
 
 /* The channel shows the time; released, so that a command published later is not seen with an
@@ -175,28 +223,33 @@ static bool drive(struct actor *a)
 static enum proto_resume park(struct actor *a, enum proto_park why)
 {
     struct proto_chan *chan = a->chan;
-    struct proto_stats *stats = &client.segment->stats;
-    int64_t before = a->vt;
 
     chan->park = (uint32_t)why;
     show_time(a);
     atomic_store_explicit(&chan->turn, 0, memory_order_release);
     if (client.hub) {
         if (!drive(a)) {
-            stats->handovers++;
+            actor_stats(a)->handovers++;
             wait_turn(a);
         }
     } else {
-        stats->handovers++;
+        actor_stats(a)->handovers++;
         client_ring(PROTO_BELL_PARKED, a->number);
         wait_turn(a);
     }
     if (chan->resume != PROTO_RESUME_RETRY)
         a->vt = chan->resume_vt;
     a->lease = chan->lease;
-    stats->parks[why]++;
-    stats->waited[why] += a->vt - before;
+    actor_leave(a);
     return (enum proto_resume)chan->resume;
+}
+
+static void book_wait(struct actor *a, enum proto_wait what, int64_t since)
+{
+    struct proto_stats *stats = actor_stats(a);
+
+    stats->waits[what]++;
+    stats->waited[what] += a->vt - since;
 }
 
 void client_set_alarm(simtime due, void (*fire)(struct actor *a))
@@ -213,18 +266,23 @@ static inline void sound_alarm(struct actor *a)
 
 void actor_charge(struct actor *a, enum proto_charge what, uint32_t n)
 {
+    if (client.segment->agreed.compute_permille > 0)
+        charge_work(a);
     a->vt += client.segment->agreed.charge[what] * n;
-    client.segment->stats.calls[what] += n;
+    actor_stats(a)->calls[what] += n;
     if (what != PROTO_CHARGE_POLL_EMPTY && what != PROTO_CHARGE_POLL_ENTRY)
         a->calls++;
     show_time(a);
     if (a->vt >= a->lease)
         (void)park(a, PROTO_PARK_TURN);
     sound_alarm(a);
+    actor_leave(a);
 }
 
 void actor_sleep_until(struct actor *a, simtime t)
 {
+    int64_t since = a->vt;
+
     a->calls++;
     if (t.ps <= a->vt)
         return;
@@ -232,6 +290,7 @@ void actor_sleep_until(struct actor *a, simtime t)
     show_time(a);
     if (a->vt >= a->lease)
         (void)park(a, PROTO_PARK_TURN);
+    book_wait(a, PROTO_WAIT_SLEEP, since);
 }
 
 int actor_call(struct actor *a, enum proto_call call, const union proto_call_args *args,
@@ -282,10 +341,15 @@ void actor_post(struct actor *a, struct proto_command *command)
 
 bool actor_wait(struct actor *a, uint64_t key, simtime deadline)
 {
+    int64_t since = a->vt;
+    bool is_woken;
+
     a->calls++;
     a->chan->key = key;
     a->chan->deadline = deadline.ps;
-    return park(a, PROTO_PARK_WAIT) == PROTO_RESUME_WOKEN;
+    is_woken = park(a, PROTO_PARK_WAIT) == PROTO_RESUME_WOKEN;
+    book_wait(a, PROTO_WAIT_THREAD, since);
+    return is_woken;
 }
 
 void actor_wake(struct actor *a, uint64_t key, uint32_t count)
@@ -318,15 +382,13 @@ bool actor_wait_outside(struct actor *a, bool (*try)(void *ctx), void *ctx, simt
     return actor_wait_watching(a, try, ctx, deadline, NULL);
 }
 
-bool actor_wait_watching(struct actor *a, bool (*try)(void *ctx), void *ctx, simtime deadline,
-                         const struct actor_watch *watch)
+/* After a first try that found nothing. */
+static bool wait_watching(struct actor *a, bool (*try)(void *ctx), void *ctx, simtime deadline,
+                          const struct actor_watch *watch)
 {
-    a->calls++;
     for (;;) {
         enum proto_resume resume;
 
-        if (try(ctx))
-            return true;
         a->chan->deadline = deadline.ps;
         a->chan->polled_count = 0;
         if (watch)
@@ -340,6 +402,20 @@ bool actor_wait_watching(struct actor *a, bool (*try)(void *ctx), void *ctx, sim
             return true;
         }
     }
+}
+
+bool actor_wait_watching(struct actor *a, bool (*try)(void *ctx), void *ctx, simtime deadline,
+                         const struct actor_watch *watch)
+{
+    int64_t since = a->vt;
+    bool is_found;
+
+    a->calls++;
+    if (try(ctx))
+        return true;
+    is_found = wait_watching(a, try, ctx, deadline, watch);
+    book_wait(a, watch && watch->count > 0 ? PROTO_WAIT_COMPLETION : PROTO_WAIT_OUTSIDE, since);
+    return is_found;
 }
 
 void actor_acted_outside(struct actor *a)
@@ -357,7 +433,7 @@ void actor_idle(struct actor *a, const uint16_t *cqs, uint32_t count, simspan gr
     show_queues(a, cqs, count, (simtime){time_min(first.ps, alarm_set.due)});
     chan->grid = grid.ps;
     (void)park(a, PROTO_PARK_IDLE);
-    client.segment->stats.folded +=
+    actor_stats(a)->folded +=
         (uint64_t)((a->vt - before) / client.segment->agreed.charge[PROTO_CHARGE_POLL_EMPTY]);
     sound_alarm(a);
 }
@@ -370,14 +446,14 @@ void actor_jump(struct actor *a, simtime t)
 
 void actor_trace(struct actor *a, uint32_t what, uint64_t x, uint64_t y)
 {
-    uint64_t hash = client.segment->stats.hash;
+    uint64_t hash = actor_stats(a)->hash;
     const uint64_t words[] = {(uint64_t)a->vt, what, x, y};
 
     for (size_t i = 0; i < sizeof words / sizeof words[0]; i++) {
         hash = (hash ^ words[i]) * UINT64_C(0x9e3779b97f4a7c15);
         hash ^= hash >> 29;
     }
-    client.segment->stats.hash = hash;
+    actor_stats(a)->hash = hash;
 }
 
 uint32_t actor_new(struct actor *creator)
@@ -412,6 +488,7 @@ void actor_begin(uint32_t number)
     wait_turn(a);
     a->vt = a->chan->resume_vt;
     a->lease = a->chan->lease;
+    actor_leave(a);
 }
 
 /* Leaves for good: runs the scheduler for the others and does not wait. */

@@ -47,11 +47,6 @@ const struct proto_agreed *client_agreed(void)
     return client.segment ? &client.segment->agreed : NULL;
 }
 
-struct proto_stats *client_stats(void)
-{
-    return client.segment ? &client.segment->stats : NULL;
-}
-
 bool client_is_joined(void)
 {
     return atomic_load_explicit(&join_state, memory_order_acquire) == JOIN_DONE;

@@ -111,6 +111,14 @@ uint32_t sys_thread_id(void)
     return (uint32_t)raw_call(SYS_gettid, 0, 0, 0, 0);
 }
 
+int64_t sys_thread_ns(void)
+{
+    struct timespec now = {0};
+
+    (void)raw_call(SYS_clock_gettime, CLOCK_THREAD_CPUTIME_ID, (long)&now, 0, 0);
+    return (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
+}
+
 #define MASK_BYTES 128 /* 1,024 processors */
 
 static unsigned char old_mask[MASK_BYTES];

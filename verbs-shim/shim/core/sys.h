@@ -21,6 +21,8 @@ bool sys_is_hung_up(int fd);
 void sys_write(int fd, const void *bytes, size_t length);
 void sys_close(int fd);
 uint32_t sys_thread_id(void);
+/* Processor time of the calling thread, in nanoseconds. */
+int64_t sys_thread_ns(void);
 /* The calling thread runs on this processor only, and does not take it from whoever woke it. */
 void sys_settle(uint32_t cpu);
 /* Undoes the process's first sys_settle for the calling thread. */

@@ -81,9 +81,10 @@ int ibv_get_device_index(struct ibv_device *ibv)
 
 struct ibv_context *ibv_open_device(struct ibv_device *ibv)
 {
+    struct actor *a = library_enter(PROTO_CHARGE_OBJECT);
     struct context *context;
 
-    if (library_enter(PROTO_CHARGE_OBJECT) == NULL)
+    if (a == NULL)
         return NULL;
     if (device_at(ibv) == NULL)
         return library_fail(EINVAL);
@@ -104,7 +105,7 @@ struct ibv_context *ibv_open_device(struct ibv_device *ibv)
         shim_free(context);
         return library_fail(ENOMEM);
     }
-    client_stats()->opened_device = 1;
+    actor_stats(a)->opened_device = 1;
     return &context->verbs.context;
 }
 

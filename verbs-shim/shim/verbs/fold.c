@@ -80,7 +80,7 @@ static void skip(struct actor *a, uint32_t period, int64_t poll)
         return;
     }
     now.ps = time_fold(now.ps, first.ps, grid.ps);
-    client_stats()->folded += (uint64_t)((now.ps - actor_now(a).ps) / poll);
+    actor_stats(a)->folded += (uint64_t)((now.ps - actor_now(a).ps) / poll);
     actor_jump(a, now);
 }
 

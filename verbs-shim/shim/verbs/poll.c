@@ -155,7 +155,7 @@ static void take(struct actor *a, struct cq *cq, struct ibv_wc *wc)
 static void pay(struct actor *a, uint32_t n)
 {
     const int64_t *charge = library_now()->agreed->charge;
-    struct proto_stats *stats = client_stats();
+    struct proto_stats *stats = actor_stats(a);
     int64_t rest = charge[PROTO_CHARGE_POLL_ENTRY] * n - charge[PROTO_CHARGE_POLL_EMPTY];
 
     stats->calls[PROTO_CHARGE_POLL_EMPTY]--;
@@ -195,5 +195,6 @@ int poll_cq(struct ibv_cq *ibv, int num_entries, struct ibv_wc *wc)
         take(a, cq, &wc[i]);
     if (n > 0)
         pay(a, n);
+    actor_leave(a);
     return (int)n;
 }

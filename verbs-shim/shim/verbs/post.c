@@ -275,8 +275,10 @@ int post_send(struct ibv_qp *ibv, struct ibv_send_wr *wr, struct ibv_send_wr **b
         if (error)
             break;
         wr = wr->next;
-        if (wr == NULL)
+        if (wr == NULL) {
+            actor_leave(a);
             return 0;
+        }
         actor_charge(a, PROTO_CHARGE_POST_MORE, 1);
     }
     if (bad_wr != NULL && rule_holds(library_now()->agreed, RULE_BAD_WR_IS_FILLED))
