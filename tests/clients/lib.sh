@@ -5,6 +5,7 @@
 set -eu
 tbmesh=$1
 uc_mesh=$2
+uc_mesh_late=${uc_mesh}_late
 rogue=$3
 probe=$4
 conformance=$5

@@ -6,6 +6,7 @@
 #include <netinet/in.h>
 #include <netinet/tcp.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
@@ -118,7 +119,7 @@ static bool listen_star(struct side *side, const struct sockaddr_in *address, st
         return fault_errno(fault, errno, "side channel: socket");
     if (setsockopt(listener, SOL_SOCKET, SO_REUSEADDR, &on, sizeof on) ||
         bind(listener, (const struct sockaddr *)address, sizeof *address) ||
-        listen(listener, (int)side->ranks))
+        listen(listener, 0)) /* as JACCL does */
         ok = fault_errno(fault, errno, "side channel: rank 0 cannot listen");
     for (unsigned i = 1; ok && i < side->ranks; i++)
         ok = accept_rank(side, listener, fault);
@@ -151,6 +152,8 @@ static bool call_star(struct side *side, const struct sockaddr_in *address, stru
         struct timespec pause = {wait_ms / 1000, wait_ms % 1000 * 1000000};
 
         fd = try_connect(address);
+        if (fd < 0)
+            (void)fprintf(stderr, "uc_mesh: attempt %d to reach rank 0 failed\n", i + 1);
         if (fd < 0 && nanosleep(&pause, NULL) && errno != EINTR)
             return fault_errno(fault, errno, "side channel: nanosleep");
     }

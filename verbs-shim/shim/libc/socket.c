@@ -6,8 +6,15 @@
  * So a blocking connect is made as a non-blocking one and waited for outside; and every listener
  * gets a backlog that all ranks fit in, whatever it asked for, because a full backlog makes the
  * kernel drop a connection's first packet and try again a real second later.
+ *
+ * JACCL's ranks find each other before they load a verbs library. Who listens or calls at the
+ * coordinator's address joins there, so that also these calls happen in order: rank 0 listens
+ * before anybody calls, and nobody sleeps a real second because it did not.
  */
+#include <arpa/inet.h>
 #include <netinet/in.h>
+#include <stdlib.h>
+#include <string.h>
 #include <sys/file.h>
 #include <unistd.h>
 
@@ -17,6 +24,34 @@
 #include "verbs-shim/shim/libc/wait.h"
 
 #define BACKLOG_LEAST 128
+
+/* Is it where the environment says that rank 0 listens: "a.b.c.d:port"? */
+static bool is_coordinator(const struct sockaddr *address, socklen_t size)
+{
+    struct sockaddr_in at;
+    struct in_addr host;
+    char text[INET_ADDRSTRLEN] = "";
+    const char *wanted = getenv("JACCL_COORDINATOR"); // NOLINT(concurrency-mt-unsafe): start-up
+    const char *colon = wanted ? strchr(wanted, ':') : NULL;
+
+    if (!colon || (size_t)(colon - wanted) >= sizeof text || !address || size < sizeof at ||
+        address->sa_family != AF_INET)
+        return false;
+    memcpy(&at, address, sizeof at);
+    memcpy(text, wanted, (size_t)(colon - wanted));
+    return inet_pton(AF_INET, text, &host) == 1 && host.s_addr == at.sin_addr.s_addr &&
+           strtoul(colon + 1, NULL, 10) == ntohs(at.sin_port);
+}
+
+/* The calling thread, joined now if this is the ranks' meeting point; NULL: an outsider. */
+static struct actor *self_at(const struct sockaddr *address, socklen_t size)
+{
+    struct actor *a = actor_self();
+
+    if (a || !is_coordinator(address, size))
+        return a;
+    return client_join() ? actor_self() : NULL;
+}
 
 struct connecting {
     int fd;
@@ -86,7 +121,7 @@ static int connect_waiting(struct actor *a, struct connecting *c)
 
 SHIM_EXPORT int connect(int fd, __CONST_SOCKADDR_ARG address, socklen_t size)
 {
-    struct actor *a = actor_self();
+    struct actor *a = self_at(address.__sockaddr__, size);
     struct connecting c = {.fd = fd, .address = address.__sockaddr__, .size = size};
     int rc;
 
@@ -178,8 +213,13 @@ SHIM_EXPORT int accept(int fd, __SOCKADDR_ARG ret_address, socklen_t *restrict r
 
 SHIM_EXPORT int listen(int fd, int backlog)
 {
-    struct actor *a = actor_self();
+    struct sockaddr_in own = {0};
+    socklen_t size = sizeof own;
+    struct actor *a;
     int rc;
+
+    (void)getsockname(fd, (struct sockaddr *)&own, &size); /* fails: then listen says why */
+    a = self_at((const struct sockaddr *)&own, size);
 
     if (!a)
         return REAL(listen)(fd, backlog);
