@@ -70,6 +70,7 @@ struct run {
     char id[RUN_ID_BYTES];
     const char *mark;   /* "TBMESH_RUN=..." */
     const char *folder; /* private, for this run's files */
+    const char *tree;   /* in it: files that stand for the machine's own */
     const char *shim_dir;
     char coordinator[32];
     struct guard guard;

@@ -30,6 +30,7 @@
 #include "sim/fabric/fabric.h"
 #include "verbs-shim/conductor/launch.h"
 #include "verbs-shim/conductor/run.h"
+#include "verbs-shim/conductor/tree.h"
 
 #define DESCRIPTORS_WANTED 2048U
 #define RANK_TEXT_MAX      12
@@ -179,6 +180,7 @@ static char **make_environment(struct run *run, uint32_t rank)
         {PROTO_ENV_SOCKET, run->door.name},
         {PROTO_ENV_RANK, number},
         {PROTO_ENV_RUN, run->id},
+        {"TBMESH_TREE", run->tree},
         {"LD_PRELOAD", launch_prepend("LD_PRELOAD", preload, ":", arena)},
         {"LD_LIBRARY_PATH", launch_prepend("LD_LIBRARY_PATH", run->shim_dir, ":", arena)},
         {"MLX_RANK", number},
@@ -244,6 +246,7 @@ bool run_start(struct run *run, struct err *reterr)
     name = arena_format(&run->arena, "tbmesh-%s", run->id);
     raise_descriptors(&before);
     ok = guard_start(&run->guard, run->mark, run->folder, reterr) && write_matrix(run, reterr) &&
+         tree_make(run->folder, &run->arena, &run->tree, reterr) &&
          build_scheduler(run, reterr) && door_open(&run->door, name, reterr) &&
          choose_coordinator(run, reterr) && watch_signals(run, reterr);
     for (uint32_t r = 0; ok && r < run->rank_count; r++)

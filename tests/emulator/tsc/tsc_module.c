@@ -5,6 +5,13 @@
 
 __attribute__((visibility("default"))) uint64_t module_read(void);
 
+__attribute__((visibility("default"))) uint64_t module_first_read;
+
+__attribute__((constructor)) static void read_at_once(void)
+{
+    module_first_read = __rdtsc();
+}
+
 uint64_t module_read(void)
 {
     return __rdtsc();

@@ -443,7 +443,7 @@ Test(fabric, calendar_and_heap_give_one_digest_on_1000_random_scenarios)
 
 Test(fabric, bursts_change_no_completion)
 {
-    for (uint64_t seed = 0; seed < 300; seed++) {
+    for (uint64_t seed = 0; seed < 100; seed++) {
         struct bench *burst = bench_random_run(seed, EVQ_CALENDAR, false, false);
         struct bench *single = bench_random_run(seed, EVQ_CALENDAR, true, false);
 

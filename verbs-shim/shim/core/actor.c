@@ -8,6 +8,9 @@
  * the hub's lock, and wakes whoever is next. Often that is the actor itself, and then no system
  * call was needed.
  *
+ * A signal handler may run on a thread that is parked or inside the scheduler. Until the thread has
+ * its turn it is nobody's actor (self is NULL), so what the handler calls is the C library's.
+ *
  * Waiting for the turn: awake for a while when there are no more actors than cores (agreed->spin),
  * then in the kernel. Every half second the sleeper looks whether the conductor is still there; if
  * not, the process ends, since nobody would ever wake it.
@@ -224,6 +227,7 @@ static enum proto_resume park(struct actor *a, enum proto_park why)
 {
     struct proto_chan *chan = a->chan;
 
+    self = NULL;
     chan->park = (uint32_t)why;
     show_time(a);
     atomic_store_explicit(&chan->turn, 0, memory_order_release);
@@ -241,6 +245,7 @@ static enum proto_resume park(struct actor *a, enum proto_park why)
         a->vt = chan->resume_vt;
     a->lease = chan->lease;
     actor_leave(a);
+    self = a;
     return (enum proto_resume)chan->resume;
 }
 
@@ -482,13 +487,13 @@ void actor_begin(uint32_t number)
         .number = number,
         .is_used = true,
     };
-    self = a;
     if (client.segment->agreed.cpu != PROTO_ANY_CPU)
         sys_settle(client.segment->agreed.cpu);
     wait_turn(a);
     a->vt = a->chan->resume_vt;
     a->lease = a->chan->lease;
     actor_leave(a);
+    self = a;
 }
 
 /* Leaves for good: runs the scheduler for the others and does not wait. */

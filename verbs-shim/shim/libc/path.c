@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * DOC: Files that stand for devices
+ * DOC: Files that stand for devices and for the processor
  *
  * UCX and others look for devices in /sys/class/infiniband and /dev/infiniband before they open
- * one. The conductor makes a tree of such files and names it in TBMESH_TREE; paths with these
- * beginnings lead there, for every process of the run, under the clock or not. Paths relative to a
+ * one; perftest asks /proc/cpuinfo how fast rdtsc counts. The conductor makes a tree of such files
+ * and names it in TBMESH_TREE; these paths, and what lies below the folders, lead there, for every process of the run, under the clock or not. Paths relative to a
  * directory of the tree need nothing. realpath says where the file really is.
  *
  * The C library opens files also by itself (fopen, opendir, scandir), so these are wrapped as well;
@@ -48,11 +48,17 @@ static const char *tree_find(void)
     return atomic_load_explicit(&state, memory_order_acquire) == FOUND ? tree : NULL;
 }
 
-static bool is_device_path(const char *path)
+static bool is_in_tree(const char *path)
 {
+    static const char *const files[] = {"/proc/cpuinfo",
+                                        "/sys/devices/system/cpu/cpu0/tsc_freq_khz"};
     static const char node[] = "/dev/infiniband";
     static const char class[] = "/sys/class/infiniband"; /* and infiniband_verbs, and so on */
 
+    for (size_t i = 0; i < sizeof(files) / sizeof(*files); i++) {
+        if (strcmp(path, files[i]) == 0)
+            return true;
+    }
     if (strncmp(path, class, sizeof(class) - 1) == 0)
         return true;
     return strncmp(path, node, sizeof(node) - 1) == 0 &&
@@ -70,7 +76,7 @@ static const char *lead(const char *path, struct place *place)
     size_t root_length;
     size_t length;
 
-    if (!path || path[0] != '/' || !is_device_path(path))
+    if (!path || path[0] != '/' || !is_in_tree(path))
         return path;
     root = tree_find();
     if (!root)

@@ -173,6 +173,12 @@ struct rusage;
     X(write, ssize_t, (int, const void *, size_t))                                                 \
     X(poll, int, (struct pollfd *, nfds_t, int))                                                   \
     X(ppoll, int, (struct pollfd *, nfds_t, const struct timespec *, const sigset_t *))            \
+    /* signal.c */                                                                                 \
+    X(sigaction, int, (int, const struct sigaction *, struct sigaction *))                         \
+    X(signal, __sighandler_t, (int, __sighandler_t))                                               \
+    X(__sysv_signal, __sighandler_t, (int, __sighandler_t))                                        \
+    X(pthread_sigmask, int, (int, const sigset_t *, sigset_t *))                                   \
+    X(sigprocmask, int, (int, const sigset_t *, sigset_t *))                                       \
     /* dl.c */                                                                                     \
     X(dlopen, void *, (const char *, int))
 

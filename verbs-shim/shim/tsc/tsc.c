@@ -11,6 +11,11 @@
  * counted: a wrong guess would change a program, a missed site reads the real clock, and the user
  * is told.
  *
+ * Libraries that come later: the loader calls an empty function for debuggers whenever the list of
+ * objects has changed (r_brk in link.h), before any code of a new object runs. Its return is a site
+ * as well, and there the search is made again. A wrapper around dlopen could not: dlopen wants to
+ * be called by the program itself, since its return address says whose search path counts.
+ *
  * Why not prctl(PR_SET_TSC), which makes the processor itself fault: under hypervisors it may say
  * that it is on and do nothing, and where it works it also stops the vDSO's clocks, on which the C
  * library and this shim rely. Code that a program generates at run time is therefore not covered.
@@ -251,7 +256,7 @@ static bool merge_sites(void)
     size_t kept = 0;
 
     for (size_t i = 0; i < scan.sites.count; i++) {
-        if (known[sites[i].object].seen == scan.number)
+        if (sites[i].kind == TSC_LOADER || known[sites[i].object].seen == scan.number)
             sites[kept++] = sites[i];
     }
     scan.sites.count = kept;
@@ -282,16 +287,49 @@ static bool publish(void)
     return true;
 }
 
-int tbmesh_tsc_rescan(void)
+/* The object list has changed, and the thread that did it holds the loader's lock. */
+static void on_loaded(void)
+{
+    if (_r_debug.r_state == RT_CONSISTENT)
+        (void)tbmesh_tsc_rescan();
+}
+
+/* Adds the return of the loader's empty function to the sites. False: it is not empty. */
+static bool watch_loader(void)
+{
+    static const uint8_t landing[4] = {0xf3, 0x0f, 0x1e, 0xfa}; /* endbr64 */
+    uint64_t address = _r_debug.r_brk;
+    const uint8_t *code;
+    struct tsc_site *site;
+
+    if (address == 0)
+        return false;
+    // NOLINTNEXTLINE(performance-no-int-to-ptr): the loader gives addresses as numbers
+    code = (const uint8_t *)(uintptr_t)address;
+    if (memcmp(code, landing, sizeof(landing)) == 0) {
+        code += sizeof(landing);
+        address += sizeof(landing);
+    }
+    site = *code == 0xc3 ? array_add(&scan.fresh, sizeof(*site)) : NULL;
+    if (!site)
+        return false;
+    *site = (struct tsc_site){.address = address, .length = 1, .kind = TSC_LOADER};
+    return true;
+}
+
+/* Sites, besides the loader's. */
+static int search_again(bool is_first)
 {
     size_t patched = 0;
+    size_t extra = 0;
     int status = 0;
 
-    if (!scan.is_installed)
-        return -EINVAL;
     scan.number++;
     scan.fresh.count = 0;
     scan.has_failed = false;
+    extra = is_first && watch_loader();
+    if (is_first && extra == 0 && scan.say)
+        scan.say("rdtsc in objects that are loaded later reads the real clock");
     dl_iterate_phdr(scan_object, NULL);
     tsc_scratch_done(&scan.scratch);
     /* The handler has to know a site before it can fault. */
@@ -304,7 +342,12 @@ int tbmesh_tsc_rescan(void)
             say(scan.fresh.count - patched, " rdtsc", "",
                 " could not be patched: they read the real clock");
     }
-    return status ? status : (int)patched;
+    return status ? status : (int)(patched - extra);
+}
+
+int tbmesh_tsc_rescan(void)
+{
+    return scan.is_installed ? search_again(false) : -EINVAL;
 }
 
 int tbmesh_tsc_install(uint64_t (*now_cycles)(void), void (*say_line)(const char *text))
@@ -314,11 +357,11 @@ int tbmesh_tsc_install(uint64_t (*now_cycles)(void), void (*say_line)(const char
     if (scan.is_installed)
         return -EALREADY;
     scan.say = say_line;
-    status = tsc_trap_install(now_cycles);
+    status = tsc_trap_install(now_cycles, on_loaded);
     if (status)
         return -status;
     scan.is_installed = true;
-    return tbmesh_tsc_rescan();
+    return search_again(true);
 }
 
 int tbmesh_tsc_sigaction(const struct sigaction *act, struct sigaction *old)

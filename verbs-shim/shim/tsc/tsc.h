@@ -27,8 +27,9 @@
  */
 SHIM_EXPORT int tbmesh_tsc_install(uint64_t (*now_cycles)(void), void (*say)(const char *text));
 
-/* Patches what has been loaded since. Returns the number of new sites, or -errno. Not reentrant:
- * the caller keeps other threads from calling it at the same time. */
+/* Patches what has been loaded since, which happens by itself where the loader can be watched.
+ * Returns the number of new sites, or -errno. Not reentrant: the caller holds the loader's lock, or
+ * is alone. */
 SHIM_EXPORT int tbmesh_tsc_rescan(void);
 
 /* What sigaction(SIGILL, act, old) has to do for the program. 0, or -1 and errno. */

@@ -10,6 +10,7 @@
 enum tsc_kind {
     TSC_RDTSC,
     TSC_RDTSCP,
+    TSC_LOADER, /* no read: the return of the function that the loader calls for debuggers */
 };
 
 struct tsc_site {

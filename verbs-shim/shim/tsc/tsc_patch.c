@@ -17,6 +17,8 @@
 #include <unistd.h>
 
 static const uint8_t ud2[2] = {0x0f, 0x0b};
+/* Of one byte, in 64-bit mode (push of a segment register before). */
+#define NO_INSTRUCTION 0x06
 
 static void *pointer_of(uint64_t address)
 {
@@ -42,7 +44,10 @@ static bool patch_pages(uint64_t low, uint64_t high, const struct tsc_site *site
         uint8_t *at = copy + (sites[i].address - low);
 
         memset(at, 0x90, sites[i].length);
-        memcpy(at, ud2, sizeof(ud2));
+        if (sites[i].kind == TSC_LOADER)
+            *at = NO_INSTRUCTION;
+        else
+            memcpy(at, ud2, sizeof(ud2));
     }
     if (mprotect(copy, size, PROT_READ | PROT_EXEC) == 0 &&
         syscall(SYS_mremap, copy, size, size, MREMAP_MAYMOVE | MREMAP_FIXED, pointer_of(low)) != -1)

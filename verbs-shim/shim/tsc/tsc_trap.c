@@ -25,6 +25,7 @@
 
 struct trap {
     uint64_t (*now_cycles)(void);
+    void (*loaded)(void);
     int (*sigaction)(int, const struct sigaction *, struct sigaction *); /* the C library's */
     int (*set_mask)(int, const sigset_t *, sigset_t *);
     _Atomic(const struct tsc_table *) table;
@@ -100,6 +101,16 @@ static void pass_on(int number, siginfo_t *info, void *context)
         action.sa_handler(number);
 }
 
+static void play_return(greg_t *regs)
+{
+    uint64_t address;
+
+    // NOLINTNEXTLINE(performance-no-int-to-ptr): a register
+    memcpy(&address, (const void *)(uintptr_t)regs[REG_RSP], sizeof(address));
+    regs[REG_RSP] += (greg_t)sizeof(address);
+    regs[REG_RIP] = (greg_t)address;
+}
+
 static void on_sigill(int number, siginfo_t *info, void *context)
 {
     ucontext_t *uc = context;
@@ -111,6 +122,14 @@ static void on_sigill(int number, siginfo_t *info, void *context)
         return;
     }
     int saved = errno;
+
+    if (site->kind == TSC_LOADER) {
+        trap.loaded();
+        play_return(regs);
+        errno = saved;
+        return;
+    }
+
     uint64_t cycles = trap.now_cycles();
 
     regs[REG_RAX] = (greg_t)(cycles & UINT32_MAX);
@@ -135,7 +154,7 @@ static void unblock_in_handlers(void)
     }
 }
 
-int tsc_trap_install(uint64_t (*now_cycles)(void))
+int tsc_trap_install(uint64_t (*now_cycles)(void), void (*loaded)(void))
 {
     struct sigaction ours = {.sa_sigaction = on_sigill,
                              .sa_flags = SA_SIGINFO | SA_NODEFER | SA_RESTART};
@@ -152,6 +171,7 @@ int tsc_trap_install(uint64_t (*now_cycles)(void))
     if (!trap.sigaction || !trap.set_mask)
         return ENOTSUP;
     trap.now_cycles = now_cycles;
+    trap.loaded = loaded;
     if (trap.sigaction(SIGILL, NULL, &before) != 0)
         return errno;
     set_program_action(&before);

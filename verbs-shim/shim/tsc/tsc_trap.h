@@ -16,8 +16,8 @@ struct tsc_table {
     struct tsc_site site[];
 };
 
-/* Takes SIGILL. Returns 0 or errno. */
-int tsc_trap_install(uint64_t (*now_cycles)(void));
+/* Takes SIGILL. `loaded` is called for a site of kind TSC_LOADER. Returns 0 or errno. */
+int tsc_trap_install(uint64_t (*now_cycles)(void), void (*loaded)(void));
 
 /* From here on the handler knows these sites. The old table must stay where it is: a handler in
  * another thread may be reading it. */

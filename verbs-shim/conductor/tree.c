@@ -1,0 +1,89 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * DOC: The tree of files
+ *
+ * rdtsc ticks at 1 GHz in a run (shim/tsc), so what tells programs how fast it ticks has to say
+ * so, too: perftest compares /proc/cpuinfo with its own measurement and believes neither when they
+ * differ by 2 %.
+ */
+#define _GNU_SOURCE
+
+#include "verbs-shim/conductor/tree.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "sim/base/text.h"
+
+static const struct src_pos nowhere = {0};
+
+static bool make_folders(char *path)
+{
+    for (char *slash = strchr(path + 1, '/'); slash; slash = strchr(slash + 1, '/')) {
+        *slash = '\0';
+        if (mkdir(path, 0700) != 0 && errno != EEXIST)
+            return false;
+        *slash = '/';
+    }
+    return true;
+}
+
+bool tree_add_file(const char *root, const char *path, const char *text, struct err *reterr)
+{
+    char where[PATH_MAX];
+    int length = snprintf(where, sizeof where, "%s%s", root, path);
+    FILE *file = NULL;
+    bool ok;
+
+    if (length > 0 && (size_t)length < sizeof where && make_folders(where))
+        file = fopen(where, "we");
+    ok = file && fputs(text, file) >= 0;
+    if (file)
+        ok &= fclose(file) == 0;
+    return ok || err_set(reterr, ERR_MEMORY, nowhere, "%.200s: %s", where, strerror(errno));
+}
+
+/* The line of /proc/cpuinfo, as it would be if the processor ran at 1 GHz. */
+static void put_line(struct text *text, const char *line)
+{
+    const char *at = strstr(line, " @ ");
+
+    if (strncmp(line, "cpu MHz", strlen("cpu MHz")) == 0)
+        text_add(text, "cpu MHz\t\t: 1000.000\n");
+    else if (strncmp(line, "model name", strlen("model name")) == 0 && at && strstr(at, "Hz"))
+        text_add(text, "%.*s @ 1.00GHz\n", (int)(at - line), line);
+    else
+        text_add(text, "%s", line);
+}
+
+/* Without /proc a program finds no frequency, which is no error of ours. */
+static const char *slow_cpuinfo(struct arena *arena)
+{
+    FILE *file = fopen("/proc/cpuinfo", "re");
+    char *line = NULL;
+    size_t room = 0;
+    struct text text;
+
+    if (!file)
+        return NULL;
+    text_init(&text, arena);
+    while (getline(&line, &room, file) > 0)
+        put_line(&text, line);
+    free(line);
+    (void)fclose(file);
+    return text.bytes;
+}
+
+bool tree_make(const char *folder, struct arena *arena, const char **ret, struct err *reterr)
+{
+    const char *cpuinfo = slow_cpuinfo(arena);
+
+    *ret = arena_format(arena, "%s/tree", folder);
+    if (cpuinfo && !tree_add_file(*ret, "/proc/cpuinfo", cpuinfo, reterr))
+        return false;
+    return tree_add_file(*ret, "/sys/devices/system/cpu/cpu0/tsc_freq_khz", "1000000\n", reterr);
+}
