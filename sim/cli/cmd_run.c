@@ -145,6 +145,8 @@ struct run_flags {
     char *profile;
     char *variant;
     char **quirks;
+    char *driver;
+    char *lease_cap;
     char *log_dir;
     char *compute;
     int ranks;
@@ -194,6 +196,29 @@ static bool take_compute(const char *text, struct conductor_options *options)
     return false;
 }
 
+/* How the clock is driven: no choice here changes a result. */
+static bool take_clock_flags(const struct run_flags *flags, struct conductor_options *options)
+{
+    struct err err = {0};
+
+    if (flags->driver && strcmp(flags->driver, "inline") != 0 &&
+        strcmp(flags->driver, "conductor") != 0) {
+        log_error("run: --driver is 'inline' or 'conductor', not '%s'", flags->driver);
+        return false;
+    }
+    if (flags->lease_cap &&
+        !quantity_parse_span(flags->lease_cap, (struct src_pos){0}, &options->lease_cap, &err)) {
+        log_error("run: --lease-cap: %s", err.text);
+        return false;
+    }
+    options->driver = flags->driver && strcmp(flags->driver, "conductor") == 0 ? CONDUCTOR_CONDUCTOR
+                                                                               : CONDUCTOR_INLINE;
+    options->fold_after = flags->fold;
+    options->spin = flags->spin;
+    options->is_parallel = flags->is_parallel;
+    return true;
+}
+
 static bool take_flags(const struct run_flags *flags, struct conductor_options *options)
 {
     if (flags->variant && strcmp(flags->variant, "observed") != 0 &&
@@ -227,9 +252,6 @@ static bool take_flags(const struct run_flags *flags, struct conductor_options *
     options->ranks = (uint32_t)flags->ranks;
     options->log_dir = flags->log_dir;
     options->patience_s = flags->patience > 0 ? (uint32_t)flags->patience : 0;
-    options->fold_after = flags->fold;
-    options->spin = flags->spin;
-    options->is_parallel = flags->is_parallel;
     options->keeps_aslr = flags->keeps_aslr;
     return true;
 }
@@ -278,6 +300,10 @@ static int run_run(struct cli *cli, int argc, char **argv)
          "a table of the ranks at the end, as on a terminal", NULL},
         {"compute", 0, 0, G_OPTION_ARG_STRING, &flags.compute,
          "a program's own work: zero (default), fixed=SPAN a call, measured=FACTOR", "MODE"},
+        {"driver", 0, 0, G_OPTION_ARG_STRING, &flags.driver,
+         "who moves the clock: inline (default) or conductor, which shields ranks", "NAME"},
+        {"lease-cap", 0, 0, G_OPTION_ARG_STRING, &flags.lease_cap,
+         "how far a rank runs ahead of the others at most, as 500ns; no limit", "SPAN"},
         {"fold", 0, 0, G_OPTION_ARG_INT, &flags.fold,
          "empty polls in a row before they are folded; 0: never", "K"},
         {"spin", 0, 0, G_OPTION_ARG_INT, &flags.spin,
@@ -311,7 +337,7 @@ static int run_run(struct cli *cli, int argc, char **argv)
         return EXIT_INPUT;
     }
     exit_code = EXIT_INPUT;
-    if (take_flags(&flags, &options))
+    if (take_flags(&flags, &options) && take_clock_flags(&flags, &options))
         exit_code =
             run_scenario(cli, &options, ranks_argv, flags.has_table || isatty(STDOUT_FILENO) != 0);
     g_strfreev(flags.quirks);

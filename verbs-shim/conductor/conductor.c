@@ -83,8 +83,11 @@ static void stop_all(struct run *run)
 static void close_callers(struct run *run)
 {
     for (size_t i = 0; i < RUN_CALLERS_MAX; i++) {
-        if (run->callers[i].fd >= 0)
-            (void)close(run->callers[i].fd);
+        if (run->callers[i].fd < 0)
+            continue;
+        (void)close(run->callers[i].fd);
+        if (run->callers[i].pidfd >= 0)
+            (void)close(run->callers[i].pidfd);
     }
     for (uint32_t r = 0; r < run->rank_count; r++) {
         if (run->children[r].pidfd >= 0)

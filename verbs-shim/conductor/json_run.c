@@ -124,6 +124,17 @@ static void add_quirks(JsonBuilder *builder, const struct quirks *quirks)
     json_builder_end_array(builder);
 }
 
+static void add_clock(JsonBuilder *builder, const struct conductor_options *options)
+{
+    begin_object(builder, "clock");
+    json_add_text(builder, "driver",
+                  options->driver == CONDUCTOR_CONDUCTOR ? "conductor" : "inline");
+    json_add_text(builder, "turns", options->is_parallel ? "parallel" : "strict");
+    json_add_int(builder, "fold_after", options->fold_after);
+    json_add_int(builder, "lease_cap_ps", options->lease_cap.ps);
+    json_builder_end_object(builder);
+}
+
 /* How the programs were run, and what that leaves out. */
 static void add_terms(JsonBuilder *builder, const struct run_report *report)
 {
@@ -140,6 +151,7 @@ static void add_terms(JsonBuilder *builder, const struct run_report *report)
     json_add_text(builder, "profile", options->profile == PROTO_VERBS ? "verbs" : "apple");
     json_add_text(builder, "variant", options->variant == PROTO_OBSERVED ? "observed" : "technote");
     add_quirks(builder, &options->quirks);
+    add_clock(builder, options);
     json_add_text(builder, "client_compute", compute);
     json_add_int(builder, "credit_latency_ps", param_span(params, PARAM_RDMA_CREDIT_LATENCY).ps);
     json_add_bool(builder, "reproducible", report->outcome->is_reproducible);

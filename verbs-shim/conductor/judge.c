@@ -138,9 +138,10 @@ static void sum_stats(struct proto_stats *sum, const struct proto_stats *stats)
         sum->calls[i] += stats->calls[i];
     for (size_t i = 0; i < PROTO_WAIT_COUNT; i++) {
         sum->waits[i] += stats->waits[i];
-        sum->waited[i] += stats->waited[i];
+        /* Any bits may be there: the client writes them. */
+        sum->waited[i] = (int64_t)((uint64_t)sum->waited[i] + (uint64_t)stats->waited[i]);
     }
-    sum->computed += stats->computed;
+    sum->computed = (int64_t)((uint64_t)sum->computed + (uint64_t)stats->computed);
     sum->folded += stats->folded;
     sum->handovers += stats->handovers;
     sum->opened_device |= stats->opened_device;
@@ -197,11 +198,35 @@ static void judge_rank(struct run *run, uint32_t rank)
     result->opened_device = result->stats.opened_device;
 }
 
+static const char *damage_text(enum sched_damage damage)
+{
+    switch (damage) {
+    case SCHED_DAMAGED_RING:
+        return "its commands make no sense";
+    case SCHED_DAMAGED_CHANNEL:
+        return "what a thread of it says makes no sense";
+    case SCHED_TOO_MUCH:
+        return "it posts more than its queues hold";
+    case SCHED_DEAF:
+        return "it takes no events";
+    case SCHED_WHOLE:
+        break;
+    }
+    return "";
+}
+
 /* What the rank's own end says; the worst over all ranks counts. */
 static enum run_verdict find_rank(struct run *run, const struct run_rank *rank)
 {
     const char *name = run_rank_name(run, rank->rank);
+    enum sched_damage damage = run->damage[rank->rank];
 
+    if (damage != SCHED_WHOLE) {
+        run_add_finding(run, false, "damaged", name,
+                        "was dropped and killed: %s; a program wrote into the emulator's memory",
+                        damage_text(damage));
+        return RUN_CRASHED;
+    }
     if (rank->is_stopped)
         return RUN_OK;
     if (rank->is_signal) {
@@ -305,6 +330,7 @@ void run_judge(struct run *run)
     outcome->rank_count = run->rank_count;
     outcome->ranks = mem_alloc_zeroed(run->rank_count, sizeof *outcome->ranks);
     outcome->options = *run->options;
+    outcome->options.fold_after = (int32_t)run->agreed[0].fold_after;
     outcome->poll_empty = (simspan){run->agreed[0].charge[PROTO_CHARGE_POLL_EMPTY]};
     if (is_whole(run))
         take_counters(run, outcome);

@@ -81,6 +81,7 @@ struct run {
     uint32_t joined[PROTO_RANKS_MAX]; /* clients of the rank so far */
     bool is_client_alive[PROTO_CLIENTS_MAX];
     pid_t client_pid[PROTO_CLIENTS_MAX];
+    enum sched_damage damage[PROTO_RANKS_MAX]; /* for which a process of the rank was dropped */
     bool is_absent[PROTO_RANKS_MAX];
     int signal_fd;
     /* What the watch knows. */
@@ -107,8 +108,6 @@ struct run {
 
 /* watch.c: until the run is over. */
 void run_watch(struct run *run);
-/* Moves the scheduler on; run->state says how far. False: its lock is lost. */
-bool run_drive(struct run *run);
 
 /* judge.c: what the outcome says of how it ended; the ranks' programs have ended by now, the
  * scheduler's state is as it was left. */

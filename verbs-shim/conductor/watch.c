@@ -3,8 +3,10 @@
  * DOC: Watch
  *
  * The conductor's loop: lets clients in, passes on what ranks print, notices who ends, and asks
- * the scheduler again when everybody waits for the outside. It ends with a reason (enum run_end).
+ * the scheduler again when everybody waits for the outside. As driver it also hears who has parked
+ * and gives the next turn (turn.h). It ends with a reason (enum run_end).
  */
+#define _GNU_SOURCE
 #include <errno.h>
 #include <poll.h>
 #include <signal.h>
@@ -12,6 +14,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <sys/pidfd.h>
 #include <sys/signalfd.h>
 #include <sys/socket.h>
 #include <sys/types.h>
@@ -22,11 +25,11 @@
 #include "verbs-shim/conductor/careful.h"
 #include "verbs-shim/conductor/conductor.h"
 #include "verbs-shim/conductor/door.h"
-#include "verbs-shim/conductor/lock.h"
 #include "verbs-shim/conductor/memory.h"
 #include "verbs-shim/conductor/output.h"
 #include "verbs-shim/conductor/proc.h"
 #include "verbs-shim/conductor/run.h"
+#include "verbs-shim/conductor/turn.h"
 #include "verbs-shim/proto/proto.h"
 #include "verbs-shim/sched/sched.h"
 
@@ -66,83 +69,6 @@ static int64_t compute_ms(const struct run *run)
     return run->options->patience_s ? (int64_t)run->options->patience_s * 1000 : COMPUTE_MS;
 }
 
-/* What is done under the hub's lock. */
-struct step {
-    struct run *run;
-    void (*change)(struct run *run, uint32_t number); /* NULL: only moves the scheduler on */
-    uint32_t number;
-};
-
-static void do_step(void *ctx)
-{
-    const struct step *step = ctx;
-    struct run *run = step->run;
-
-    if (step->change)
-        step->change(run, step->number);
-    for (;;) {
-        uint32_t granted;
-        struct proto_chan *chan;
-
-        run->state = sched_next(&run->memory.view, &granted);
-        if (run->state != SCHED_GRANTED)
-            return;
-        (void)atomic_fetch_add(&run->memory.hub->progress, 1);
-        chan = &run->memory.view.segments[granted / PROTO_CLIENT_ACTORS]
-                    ->chan[granted % PROTO_CLIENT_ACTORS];
-        lock_wake_turn(&chan->turn, &chan->is_sleeping);
-    }
-}
-
-/* Changes the scheduler's state under its lock, and moves on. */
-static void tell(struct run *run, void (*change)(struct run *run, uint32_t number), uint32_t number)
-{
-    struct step step = {.run = run, .change = change, .number = number};
-    pid_t owner = lock_take(&run->memory.hub->lock);
-
-    if (owner) {
-        run->lock_owner = owner;
-        run->end = RUN_LOCKED;
-        return;
-    }
-    if (!careful_call(do_step, &step)) {
-        run->end = RUN_DAMAGED; /* the lock stays: nobody shall go on from here */
-        return;
-    }
-    lock_give(&run->memory.hub->lock);
-    if (run->state == SCHED_DEADLOCK)
-        run->end = RUN_STUCK;
-    else if (run->state == SCHED_BROKEN)
-        run->end = RUN_DAMAGED;
-}
-
-bool run_drive(struct run *run)
-{
-    tell(run, NULL, 0);
-    return run->end == RUN_GOES_ON;
-}
-
-static void join_client(struct run *run, uint32_t client)
-{
-    sched_join(&run->memory.view, client);
-}
-
-static void bury_client(struct run *run, uint32_t client)
-{
-    sched_client_died(&run->memory.view, client);
-}
-
-static void mark_absent(struct run *run, uint32_t rank)
-{
-    sched_rank_is_absent(run->memory.view.sched, rank);
-}
-
-static void retry_outside(struct run *run, uint32_t unused)
-{
-    (void)unused;
-    sched_retry_outside(run->memory.view.sched);
-}
-
 static void accept_caller(struct run *run)
 {
     pid_t pid;
@@ -178,31 +104,44 @@ static bool let_in(struct run *run, struct run_caller *caller)
     client = hello.rank * PROTO_RANK_CLIENTS + run->joined[hello.rank]++;
     run->memory.view.segments[client]->agreed = run->agreed[hello.rank];
     run->memory.view.segments[client]->agreed.client = client;
-    if (!door_welcome(caller->fd, client, true, &run->memory))
+    if (!door_welcome(caller->fd, client, run->options->driver == CONDUCTOR_INLINE, &run->memory))
         return false;
     caller->is_client = true;
     caller->client = client;
+    caller->pidfd = pidfd_open(caller->pid, 0);
     run->is_client_alive[client] = true;
     run->client_pid[client] = caller->pid;
-    tell(run, join_client, client);
+    turn_change(run, TURN_JOIN, client);
     return true;
+}
+
+static void lose_caller(struct run *run, struct run_caller *caller)
+{
+    caller->is_client = false;
+    if (run->is_client_alive[caller->client]) {
+        run->is_client_alive[caller->client] = false;
+        turn_change(run, TURN_BURY, caller->client);
+    }
+    (void)close(caller->fd);
+    caller->fd = -1;
+    if (caller->pidfd >= 0)
+        (void)close(caller->pidfd);
+    caller->pidfd = -1;
 }
 
 static void take_bell(struct run *run, struct run_caller *caller)
 {
+    bool is_inline = run->options->driver == CONDUCTOR_INLINE;
     struct proto_bell bell;
 
     if (recv(caller->fd, &bell, sizeof bell, MSG_DONTWAIT) != (ssize_t)sizeof bell) {
-        caller->is_client = false;
-        if (run->is_client_alive[caller->client]) {
-            run->is_client_alive[caller->client] = false;
-            tell(run, bury_client, caller->client);
-        }
-        (void)close(caller->fd);
-        caller->fd = -1;
+        lose_caller(run, caller);
         return;
     }
-    if (bell.why == PROTO_BELL_OUTSIDE) {
+    if (!is_inline) {
+        if (bell.why == PROTO_BELL_PARKED && run->is_client_alive[caller->client])
+            turn_parked(run, caller->client, bell.actor);
+    } else if (bell.why == PROTO_BELL_OUTSIDE) {
         run->is_outside = true;
     } else if (bell.why == PROTO_BELL_VERDICT) {
         run->end =
@@ -236,7 +175,7 @@ static void reap(struct run *run, uint32_t rank)
     }
     if (run->joined[rank] == 0) {
         run->is_absent[rank] = true;
-        tell(run, mark_absent, rank);
+        turn_change(run, TURN_ABSENT, rank);
     }
 }
 
@@ -276,7 +215,7 @@ static void ask_outside(struct run *run, int64_t now)
 {
     struct times times = {.run = run};
 
-    if (!run_drive(run) || run->state != SCHED_OUTSIDE) {
+    if (!turn_drive(run) || run->state != SCHED_OUTSIDE) {
         run->is_outside = false;
         return;
     }
@@ -289,7 +228,7 @@ static void ask_outside(struct run *run, int64_t now)
         run->outside_since_ms = now;
     }
     run->outside_tries++;
-    tell(run, retry_outside, 0);
+    turn_change(run, TURN_RETRY, 0);
     /* Whoever finds nothing rings again. */
     run->is_outside = run->state == SCHED_OUTSIDE;
     if (now - run->outside_since_ms > patience_ms(run) ||

@@ -45,6 +45,7 @@
 #define PROTO_ARENA_BYTES   (UINT64_C(1) << 30)
 #define PROTO_SLOT_ALIGN    64U
 #define PROTO_NEVER         INT64_MAX
+#define PROTO_TIME_MAX      (INT64_MAX / 8 * 7) /* of an actor: what it causes still has a time */
 
 /* Environment of a rank. */
 #define PROTO_ENV_SOCKET                                                                     \

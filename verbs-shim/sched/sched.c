@@ -134,6 +134,7 @@ struct sched *sched_init(void *mem, const struct sched_config *config)
     const struct fabric_config net = fabric_part(config);
 
     *s = lay_out(config);
+    s->culprit = ID_NONE;
     for (uint32_t rank = 0; rank < s->rank_count; rank++) {
         struct proto_agreed *agreed = sched_part(s, s->agreed_at);
 
@@ -254,29 +255,29 @@ void sched_client_died(const struct sched_view *view, uint32_t client_ix)
 
     if (!client->is_alive)
         return;
+    client->is_alive = false; /* and is told nothing any more */
+    if (s->culprit == client_ix)
+        s->culprit = ID_NONE;
     for (uint32_t k = 0; k < client->actor_count; k++)
         remove_actor(s, client_ix * PROTO_CLIENT_ACTORS + k);
     for (uint32_t i = 0; i < s->qp_count; i++) {
         if (sched_own_qp(s, client_ix, i))
             (void)sched_destroy_qp(view, client_ix, i);
     }
-    client->is_alive = false;
     sched_give_back(s, client_ix);
-    sched_forget_consumer(view, client_ix);
+    sched_forget_client(view, client_ix);
 }
 
 /* The queues in which a completion lets the actor go on. */
 static void watch_queues(struct sched *s, struct sched_actor *actor, uint32_t actor_ix,
-                         const struct proto_chan *chan)
+                         const struct proto_parked *parked)
 {
     uint16_t *polled = sched_polled_at(s, actor_ix);
-    uint32_t count = chan->polled_count;
+    uint32_t count = parked->polled_count;
 
-    count = count < PROTO_POLLED_MAX ? count : PROTO_POLLED_MAX;
-    actor->first = count > 0 ? chan->first : PROTO_NEVER;
+    actor->first = count > 0 ? parked->first : PROTO_NEVER;
     polled[0] = (uint16_t)count;
-    for (uint32_t i = 0; i < count; i++)
-        polled[i + 1] = chan->polled[i];
+    memcpy(polled + 1, parked->polled, count * sizeof polled[0]);
 }
 
 /* Are there events that the client has not taken? */
@@ -287,14 +288,14 @@ static bool has_untaken(const struct sched_view *view, uint32_t client)
 }
 
 static void park_idle(const struct sched_view *view, struct sched_actor *actor, uint32_t actor_ix,
-                      const struct proto_chan *chan)
+                      const struct proto_parked *parked)
 {
     struct sched *s = view->sched;
     uint32_t commands = (uint32_t)sched_client_at(s, actor_ix / PROTO_CLIENT_ACTORS)->commands;
 
     actor->state = SCHED_ACTOR_IDLE;
-    actor->grid = chan->grid;
-    watch_queues(s, actor, actor_ix, chan);
+    actor->grid = parked->grid;
+    watch_queues(s, actor, actor_ix, parked);
     /* What was told while the actor still ran is not in what it says: it has to look once more. */
     if (has_untaken(view, actor_ix / PROTO_CLIENT_ACTORS)) {
         actor->state = SCHED_ACTOR_READY;
@@ -307,64 +308,99 @@ static void park_idle(const struct sched_view *view, struct sched_actor *actor, 
     actor->lately = commands;
 }
 
+static void park_external(const struct sched_view *view, struct sched_actor *actor,
+                          uint32_t actor_ix, const struct proto_parked *parked)
+{
+    struct sched *s = view->sched;
+
+    actor->state = SCHED_ACTOR_EXTERNAL;
+    actor->deadline = parked->deadline;
+    watch_queues(s, actor, actor_ix, parked);
+    /* What was told while the actor still ran is not in what it says, as in park_idle. */
+    if (parked->polled_count > 0 && has_untaken(view, actor_ix / PROTO_CLIENT_ACTORS)) {
+        actor->state = SCHED_ACTOR_READY;
+        actor->resume = PROTO_RESUME_RETRY;
+    }
+    /* What has been executed had really been done before, so the actor has seen it. */
+    actor->outside_seen = s->outside_count;
+}
+
+static void park_exit(const struct sched_view *view, struct sched_actor *actor, uint32_t actor_ix,
+                      const struct proto_parked *parked)
+{
+    struct sched *s = view->sched;
+
+    actor->state = SCHED_ACTOR_RUNNING; /* remove_actor counts it down */
+    s->running++;
+    if (parked->ends_process)
+        sched_client_died(view, actor_ix / PROTO_CLIENT_ACTORS);
+    else
+        remove_actor(s, actor_ix);
+}
+
+static void book_park(const struct sched_view *view, struct sched_actor *actor, uint32_t actor_ix,
+                      const struct proto_parked *parked)
+{
+    view->sched->running--;
+    actor->vt = parked->vt;
+    actor->park = (uint8_t)parked->park;
+    actor->deadline = PROTO_NEVER;
+    actor->retry = PROTO_NEVER;
+    if (parked->park != PROTO_PARK_IDLE)
+        actor->confirm = 0;
+    switch (parked->park) {
+    case PROTO_PARK_IDLE:
+        park_idle(view, actor, actor_ix, parked);
+        break;
+    case PROTO_PARK_WAIT:
+        actor->state = SCHED_ACTOR_WAIT;
+        actor->key = parked->key;
+        actor->deadline = parked->deadline;
+        break;
+    case PROTO_PARK_EXTERNAL:
+        park_external(view, actor, actor_ix, parked);
+        break;
+    case PROTO_PARK_EXIT:
+        park_exit(view, actor, actor_ix, parked);
+        break;
+    case PROTO_PARK_CALL:
+        actor->state = SCHED_ACTOR_READY;
+        actor->resume = PROTO_RESUME_ANSWER;
+        actor->call = (uint8_t)parked->call;
+        break;
+    case PROTO_PARK_TURN:
+    case PROTO_PARK_COUNT:
+        actor->state = SCHED_ACTOR_READY;
+        actor->resume = PROTO_RESUME_TURN;
+        break;
+    }
+}
+
 bool sched_park(const struct sched_view *view, uint32_t actor_ix)
 {
     struct sched *s = view->sched;
     uint32_t client_ix = actor_ix / PROTO_CLIENT_ACTORS;
-    const struct proto_chan *chan;
     struct sched_actor *actor;
-    int64_t vt;
+    struct proto_parked parked;
+    int64_t t;
+    uint32_t who;
 
     if (client_ix >= s->client_count || !sched_client_at(s, client_ix)->is_alive)
         return false;
-    chan = &view->segments[client_ix]->chan[actor_ix % PROTO_CLIENT_ACTORS];
     actor = sched_actor_at(s, actor_ix);
-    vt = atomic_load_explicit(&chan->vt, memory_order_acquire);
-    if (actor->state != SCHED_ACTOR_RUNNING || !proto_park_is_sane(chan) || vt < actor->vt)
+    /* Who has damaged the one has perhaps damaged the other, in a way that does not show. */
+    if (proto_peek_command(view->segments[client_ix], client_ix,
+                           sched_client_at(s, client_ix)->taken, &t, &who) == PROTO_READ_DAMAGED) {
+        sched_blame(s, client_ix, SCHED_DAMAGED_RING);
         return false;
-    s->running--;
-    actor->vt = vt;
-    actor->park = (uint8_t)chan->park;
-    actor->deadline = PROTO_NEVER;
-    actor->retry = PROTO_NEVER;
-    if (chan->park != PROTO_PARK_IDLE)
-        actor->confirm = 0;
-    switch ((enum proto_park)chan->park) {
-    case PROTO_PARK_IDLE:
-        park_idle(view, actor, actor_ix, chan);
-        break;
-    case PROTO_PARK_WAIT:
-        actor->state = SCHED_ACTOR_WAIT;
-        actor->key = chan->key;
-        actor->deadline = chan->deadline;
-        break;
-    case PROTO_PARK_EXTERNAL:
-        actor->state = SCHED_ACTOR_EXTERNAL;
-        actor->deadline = chan->deadline;
-        watch_queues(s, actor, actor_ix, chan);
-        /* What was told while the actor still ran is not in what it says, as in park_idle. */
-        if (chan->polled_count > 0 && has_untaken(view, client_ix)) {
-            actor->state = SCHED_ACTOR_READY;
-            actor->resume = PROTO_RESUME_RETRY;
-        }
-        /* What has been executed had really been done before, so the actor has seen it. */
-        actor->outside_seen = s->outside_count;
-        break;
-    case PROTO_PARK_EXIT:
-        actor->state = SCHED_ACTOR_RUNNING; /* remove_actor counts it down */
-        s->running++;
-        if (chan->args.raw[0])
-            sched_client_died(view, client_ix);
-        else
-            remove_actor(s, actor_ix);
-        break;
-    case PROTO_PARK_TURN:
-    case PROTO_PARK_CALL:
-    case PROTO_PARK_COUNT:
-        actor->state = SCHED_ACTOR_READY;
-        actor->resume = chan->park == PROTO_PARK_CALL ? PROTO_RESUME_ANSWER : PROTO_RESUME_TURN;
-        break;
     }
+    if (actor->state != SCHED_ACTOR_RUNNING ||
+        !proto_read_park(&view->segments[client_ix]->chan[actor_ix % PROTO_CLIENT_ACTORS],
+                         actor->vt, &parked)) {
+        sched_blame(s, client_ix, SCHED_DAMAGED_CHANNEL);
+        return false;
+    }
+    book_park(view, actor, actor_ix, &parked);
     return true;
 }
 
@@ -393,8 +429,10 @@ static int64_t act_time(const struct sched_view *view, uint32_t actor_ix)
     case SCHED_ACTOR_READY:
         return actor->vt;
     case SCHED_ACTOR_RUNNING:
-        return atomic_load_explicit(
-            &view->segments[client]->chan[actor_ix % PROTO_CLIENT_ACTORS].vt, memory_order_acquire);
+        return time_max(
+            actor->vt,
+            atomic_load_explicit(&view->segments[client]->chan[actor_ix % PROTO_CLIENT_ACTORS].vt,
+                                 memory_order_acquire));
     case SCHED_ACTOR_IDLE:
         return actor->first == PROTO_NEVER ? PROTO_NEVER
                                            : time_fold(actor->vt, actor->first, actor->grid);
@@ -450,8 +488,7 @@ static void look_at_actors(const struct sched_view *view, struct next *next)
     }
 }
 
-/* False: a ring's cursors are damaged. */
-static bool look_at_rings(const struct sched_view *view, struct next *next)
+static void look_at_rings(const struct sched_view *view, struct next *next)
 {
     struct sched *s = view->sched;
 
@@ -459,41 +496,45 @@ static bool look_at_rings(const struct sched_view *view, struct next *next)
         uint32_t base = rank * PROTO_RANK_CLIENTS;
 
         for (uint32_t c = base; c < base + s->ranks[rank].last_client; c++) {
-            struct proto_segment *segment = view->segments[c];
-            const struct proto_command *command;
-            uint32_t count;
+            enum proto_read got;
+            int64_t t;
+            uint32_t actor;
 
             if (!sched_client_at(s, c)->is_alive)
                 continue;
-            count = ring_readable(&segment->command_ring, PROTO_COMMANDS);
-            if (count == UINT32_MAX)
-                return false;
-            if (count == 0)
-                continue;
-            command = &segment->commands[ring_read_at(&segment->command_ring, PROTO_COMMANDS, 0)];
-            if (time_is_before(command->t, command->actor, next->command_t, next->command_actor)) {
-                next->command_t = command->t;
-                next->command_actor = command->actor;
+            got =
+                proto_peek_command(view->segments[c], c, sched_client_at(s, c)->taken, &t, &actor);
+            if (got == PROTO_READ_DAMAGED)
+                sched_blame(s, c, SCHED_DAMAGED_RING);
+            if (got == PROTO_READ_ONE &&
+                time_is_before(t, actor, next->command_t, next->command_actor)) {
+                next->command_t = t;
+                next->command_actor = actor;
                 next->client = c;
             }
         }
     }
-    return true;
 }
 
-static void run_command(const struct sched_view *view, uint32_t client)
+/* Executes the command that comes next, if it is still what it was. */
+static void run_command(const struct sched_view *view, const struct next *next)
 {
     struct sched *s = view->sched;
-    struct proto_segment *segment = view->segments[client];
-    const struct proto_command command =
-        segment->commands[ring_read_at(&segment->command_ring, PROTO_COMMANDS, 0)];
+    struct sched_client *client = sched_client_at(s, next->client);
+    struct proto_command command;
 
-    ring_consume(&segment->command_ring, 1);
-    if (!proto_command_is_sane(&command, client)) {
-        s->is_broken = true;
+    if (proto_take_command(view->segments[next->client], next->client, &client->taken, &command) !=
+            PROTO_READ_ONE ||
+        command.t != next->command_t || command.actor != next->command_actor) {
+        sched_blame(s, next->client, SCHED_DAMAGED_RING);
         return;
     }
-    sched_execute(view, &command, client);
+    client->burst = client->step == s->step ? client->burst + 1 : 0;
+    client->step = s->step;
+    if (client->burst > SCHED_BURST)
+        sched_blame(s, next->client, SCHED_TOO_MUCH);
+    else
+        sched_execute(view, &command, next->client);
 }
 
 /*
@@ -532,7 +573,7 @@ static int64_t find_lease(const struct sched_view *view, uint32_t actor_ix, cons
     }
     lease = time_min(time_add(base, time_lookahead(&outlook)), siblings);
     if (s->lease_cap > 0)
-        lease = time_min(lease, next->actor_t + s->lease_cap);
+        lease = time_min(lease, time_add(next->actor_t, s->lease_cap));
     return lease;
 }
 
@@ -540,11 +581,12 @@ static void answer(const struct sched_view *view, uint32_t actor_ix, struct prot
 {
     struct sched *s = view->sched;
     uint32_t client = actor_ix / PROTO_CLIENT_ACTORS;
-    const union proto_call_args args = chan->args; /* a copy: the client may still write */
+    union proto_call_args args;
     int64_t reply[4] = {0};
     int status = 0;
 
-    switch ((enum proto_call)chan->call) {
+    proto_read_args(chan, &args);
+    switch ((enum proto_call)sched_actor_at(s, actor_ix)->call) {
     case PROTO_CALL_QUERY_PORT:
         status = sched_query_port(s, sched_client_at(s, client)->rank, args.device, reply);
         break;
@@ -565,7 +607,8 @@ static void answer(const struct sched_view *view, uint32_t actor_ix, struct prot
         reply[0] = add_actor(s, client, sched_actor_at(s, actor_ix)->vt);
         break;
     case PROTO_CALL_DROP_ACTOR:
-        if (args.raw[0] >= 0 && args.raw[0] / PROTO_CLIENT_ACTORS == client)
+        if (args.raw[0] >= 0 && args.raw[0] / PROTO_CLIENT_ACTORS == client &&
+            args.raw[0] != actor_ix)
             remove_actor(s, (uint32_t)args.raw[0]);
         break;
     case PROTO_CALL_RESET_QP:
@@ -612,15 +655,16 @@ static void grant(const struct sched_view *view, struct next *next)
     uint32_t client = next->actor / PROTO_CLIENT_ACTORS;
     struct sched_actor *actor = sched_actor_at(s, next->actor);
     struct proto_chan *chan = &view->segments[client]->chan[next->actor % PROTO_CLIENT_ACTORS];
+    enum proto_resume resume = why(actor);
 
-    chan->resume = why(actor);
+    chan->resume = resume;
     if (actor->state == SCHED_ACTOR_IDLE && actor->first != PROTO_NEVER)
         actor->confirm = 0;
-    if (chan->resume == PROTO_RESUME_ANSWER)
+    if (resume == PROTO_RESUME_ANSWER)
         answer(view, next->actor, chan);
     actor->state = SCHED_ACTOR_RUNNING;
     /* A retry that finds nothing leaves the actor's time alone: only its channel hears of this. */
-    if (chan->resume != PROTO_RESUME_RETRY)
+    if (resume != PROTO_RESUME_RETRY)
         actor->vt = next->actor_t;
     chan->resume_vt = next->actor_t;
     chan->lease = sched_refill(view, client) ? find_lease(view, next->actor, next) : next->actor_t;
@@ -699,7 +743,7 @@ static bool step(const struct sched_view *view, struct next *next)
         return true;
     }
     if (has_command)
-        run_command(view, next->client);
+        run_command(view, next);
     return has_command;
 }
 
@@ -721,9 +765,11 @@ enum sched_state sched_next(const struct sched_view *view, uint32_t *granted)
 
     if (is_starting(s))
         return SCHED_STARTING;
+    s->step++;
     do {
         look_at_actors(view, &next);
-        if (s->is_broken || !look_at_rings(view, &next))
+        look_at_rings(view, &next);
+        if (s->culprit != ID_NONE)
             return SCHED_BROKEN;
     } while (step(view, &next));
     if (s->running >= s->max_running && s->running > 0)

@@ -60,7 +60,8 @@ void sched_rank_is_absent(struct sched *s, uint32_t rank);
 /* The process is gone: its queue pairs go, what it completed stays deliverable. */
 void sched_client_died(const struct sched_view *view, uint32_t client);
 
-/* Books that the actor has parked, as its channel says. False: the channel makes no sense. */
+/* Books that the actor has parked, as its channel says. False: that makes no sense; sched_next will
+ * say SCHED_BROKEN. */
 bool sched_park(const struct sched_view *view, uint32_t actor);
 
 enum sched_state {
@@ -70,8 +71,20 @@ enum sched_state {
     SCHED_OUTSIDE,  /* everybody waits, somebody for the outside: sched_retry_outside later */
     SCHED_DEADLOCK, /* everybody waits and nothing is under way */
     SCHED_FINISHED, /* no actor is left */
-    SCHED_BROKEN,   /* shared state makes no sense */
+    SCHED_BROKEN,   /* a client's memory makes no sense: sched_culprit says whose */
 };
+
+/* Why a client is not believed any more. */
+enum sched_damage {
+    SCHED_WHOLE,
+    SCHED_DAMAGED_RING,    /* cursors or an entry of its ring of commands */
+    SCHED_DAMAGED_CHANNEL, /* what one of its actors says when it parks */
+    SCHED_TOO_MUCH,        /* more work requests or commands than its queues hold */
+    SCHED_DEAF,            /* it takes no events */
+};
+
+/* After SCHED_BROKEN. Bury the client (sched_client_died), and the others can go on. */
+uint32_t sched_culprit(const struct sched *s, enum sched_damage *ret_why);
 
 /* Moves the fabric on as far as the actors allow and gives at most one turn. Call again while it
  * says SCHED_GRANTED and more may run (max_running). */

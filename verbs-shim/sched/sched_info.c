@@ -38,6 +38,12 @@ simtime sched_rank_now(const struct sched *s, uint32_t rank)
     return (simtime){now};
 }
 
+uint32_t sched_culprit(const struct sched *s, enum sched_damage *ret_why)
+{
+    *ret_why = (enum sched_damage)s->damage;
+    return s->culprit;
+}
+
 uint64_t sched_hash(const struct sched *s)
 {
     return s->hash;

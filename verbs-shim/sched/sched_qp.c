@@ -316,6 +316,7 @@ static void leave_behind(struct sched *s, uint32_t ix)
 {
     uint32_t rest = s->qp_count++;
 
+    sched_client_at(s, sched_qp_at(s, ix)->client)->qp_count++;
     *sched_qp_at(s, rest) = *sched_qp_at(s, ix);
     sched_qp_at(s, rest)->is_dead = true;
     sched_move_wrs(s, ix, rest);
@@ -328,7 +329,7 @@ int sched_reset_qp(const struct sched_view *view, uint32_t client, uint32_t ix)
 
     if (!qp)
         return EINVAL;
-    if (s->qp_count == SCHED_QPS)
+    if (s->qp_count == SCHED_QPS || sched_client_at(s, client)->qp_count >= SCHED_CLIENT_QPS)
         return ENOMEM;
     sched_flush_qp(view, ix, false);
     if (qp->fabric == ID_NONE && !sched_is_datagram(qp))

@@ -13,12 +13,15 @@
 #include "verbs-shim/proto/proto.h"
 #include "verbs-shim/sched/sched.h"
 
-#define SCHED_QPS         16384U     /* over the whole run: a number is never used twice */
-#define SCHED_FABRIC_QPS  2048U      /* connected at one time */
-#define SCHED_WRS         (1U << 20) /* work requests under way */
-#define SCHED_LATE        (1U << 18) /* events that a full ring could not take yet */
-#define SCHED_OUTSIDE_LOG 1024U      /* actions on side channels remembered */
-#define SCHED_CONFIRM     8U         /* rounds of polls before an idle actor counts as stuck */
+#define SCHED_QPS         16384U          /* over the whole run: a number is never used twice */
+#define SCHED_FABRIC_QPS  2048U           /* connected at one time */
+#define SCHED_WRS         (1U << 20)      /* work requests under way */
+#define SCHED_LATE        (1U << 18)      /* events that a full ring could not take yet */
+#define SCHED_OUTSIDE_LOG 1024U           /* actions on side channels remembered */
+#define SCHED_CLIENT_QPS  (SCHED_QPS / 4) /* of one client, over the run */
+#define SCHED_QUEUE_MAX   (1U << 16)      /* work requests of a queue */
+#define SCHED_BURST       (16 * PROTO_COMMANDS) /* commands of a client between two turns */
+#define SCHED_CONFIRM     8U /* rounds of polls before an idle actor counts as stuck */
 #define SCHED_QPN_FIRST                                                      \
     UINT32_C(0x900) /* hellas-ai/thunderbolt-ibverbs kernel/tbv.h: path << 8 \
                      */
@@ -57,7 +60,12 @@ struct sched_client {
     uint32_t open_sends, open_blind;
     int64_t min_wire;  /* among the open sends since there was none */
     uint64_t commands; /* executed */
-    uint32_t late_head, late_tail;
+    uint32_t late_head, late_tail, late_count;
+    uint32_t taken;    /* commands out of its ring ... */
+    uint32_t told;     /* ... and events into the other, as the cursors have to say */
+    uint32_t qp_count; /* made over the run */
+    uint32_t step;     /* of the scheduler, in which it ... */
+    uint32_t burst;    /* ... had so many commands */
     uint32_t used[PROTO_DEVICES_MAX][PROTO_LIMITED_COUNT]; /* of its rank's devices */
 };
 
@@ -66,6 +74,7 @@ struct sched_actor {
     uint8_t state;  /* enum sched_actor_state */
     uint8_t park;   /* enum proto_park */
     uint8_t resume; /* enum proto_resume, once it may go on */
+    uint8_t call;   /* enum proto_call */
     uint32_t confirm;
     int64_t vt; /* when it parked; running: when it got the turn */
     int64_t first;
@@ -149,7 +158,10 @@ struct sched {
     uint32_t qp_count;
     uint32_t wr_free, wr_used;
     uint32_t late_free, late_used;
-    bool is_started, is_broken;
+    uint32_t step;    /* counts sched_next */
+    uint32_t culprit; /* client that is not believed any more; ID_NONE */
+    uint32_t damage;  /* enum sched_damage */
+    bool is_started;
     bool sends_early;
     bool drops; /* what meets no receive: nothing is foreseen */
     bool stop;  /* an idle actor may go on: leave the fabric's loop */
@@ -229,6 +241,15 @@ static inline void sched_mix(struct sched *s, uint64_t x)
     s->hash ^= s->hash >> 29;
 }
 
+/* The client's memory makes no sense, or it asks for more than there is. */
+static inline void sched_blame(struct sched *s, uint32_t client, enum sched_damage why)
+{
+    if (s->culprit != ID_NONE)
+        return; /* one after the other */
+    s->culprit = client;
+    s->damage = (uint32_t)why;
+}
+
 /* sched_wr.c: commands, completions, events */
 void sched_init_wrs(struct sched *s);
 /* Executes one command, at the fabric's present time or its own, whichever is later. */
@@ -250,8 +271,8 @@ static inline bool sched_is_reliable(const struct sched_qp *qp)
 void sched_move_wrs(struct sched *s, uint32_t from_qp, uint32_t to_qp);
 /* Hands the receives that were posted before RTR to the fabric. */
 void sched_post_early(const struct sched_view *view, uint32_t qp);
-/* The client will consume nothing any more. */
-void sched_forget_consumer(const struct sched_view *view, uint32_t client);
+/* The client will consume nothing any more and wants no events. */
+void sched_forget_client(const struct sched_view *view, uint32_t client);
 
 /* The completion of a send, in the order of posting on queue pairs with several ways. */
 void sched_finish_sent(const struct sched_view *view, uint32_t send, int64_t at, uint32_t status);

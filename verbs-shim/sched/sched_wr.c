@@ -56,13 +56,53 @@ static void drop_wr(struct sched *s, uint32_t ix)
     s->wr_free = ix;
 }
 
-static bool ring_put(struct proto_segment *segment, const struct proto_event *event)
+/* False: the ring is full, or damaged. */
+static bool ring_put(const struct sched_view *view, uint32_t client_ix,
+                     const struct proto_event *event)
 {
+    struct sched_client *client = sched_client_at(view->sched, client_ix);
+    struct proto_segment *segment = view->segments[client_ix];
+
+    if (atomic_load_explicit(&segment->event_ring.tail, memory_order_relaxed) != client->told) {
+        sched_blame(view->sched, client_ix, SCHED_DAMAGED_RING);
+        return false;
+    }
     if (ring_writable(&segment->event_ring, PROTO_EVENTS) == 0)
         return false;
-    segment->events[ring_write_at(&segment->event_ring, PROTO_EVENTS)] = *event;
+    segment->events[client->told++ % PROTO_EVENTS] = *event;
     ring_publish(&segment->event_ring);
     return true;
+}
+
+/* There is no place for another late event: who lets them pile up? */
+static void blame_the_deaf(struct sched *s)
+{
+    uint32_t worst = 0;
+
+    for (uint32_t i = 1; i < s->client_count; i++) {
+        if (sched_client_at(s, i)->late_count > sched_client_at(s, worst)->late_count)
+            worst = i;
+    }
+    sched_blame(s, worst, SCHED_DEAF);
+}
+
+/* There is no place for another work request: whose are they? */
+static void blame_the_greedy(struct sched *s)
+{
+    uint32_t counts[PROTO_CLIENTS_MAX] = {0};
+    uint32_t worst = 0;
+
+    for (uint32_t i = 0; i < s->wr_used; i++) {
+        const struct sched_wr *wr = sched_wr_at(s, i);
+
+        if (wr->state != WR_FREE)
+            counts[sched_qp_at(s, wr->qp)->client]++;
+    }
+    for (uint32_t i = 1; i < s->client_count; i++) {
+        if (counts[i] > counts[worst])
+            worst = i;
+    }
+    sched_blame(s, worst, SCHED_TOO_MUCH);
 }
 
 static void put_late(struct sched *s, struct sched_client *client, const struct proto_event *event)
@@ -74,9 +114,10 @@ static void put_late(struct sched *s, struct sched_client *client, const struct 
     else if (s->late_used < SCHED_LATE)
         ix = s->late_used++;
     else {
-        s->is_broken = true;
+        blame_the_deaf(s);
         return;
     }
+    client->late_count++;
     *late_at(s, ix) = (struct sched_late){.event = *event, .next = ID_NONE};
     if (client->late_head == ID_NONE)
         client->late_head = ix;
@@ -85,19 +126,25 @@ static void put_late(struct sched *s, struct sched_client *client, const struct 
     client->late_tail = ix;
 }
 
+static void drop_late(struct sched *s, struct sched_client *client)
+{
+    uint32_t ix = client->late_head;
+
+    client->late_head = late_at(s, ix)->next;
+    client->late_count--;
+    late_at(s, ix)->next = s->late_free;
+    s->late_free = ix;
+}
+
 bool sched_refill(const struct sched_view *view, uint32_t client_ix)
 {
     struct sched *s = view->sched;
     struct sched_client *client = sched_client_at(s, client_ix);
 
     while (client->late_head != ID_NONE) {
-        uint32_t ix = client->late_head;
-
-        if (!ring_put(view->segments[client_ix], &late_at(s, ix)->event))
+        if (!ring_put(view, client_ix, &late_at(s, client->late_head)->event))
             return false;
-        client->late_head = late_at(s, ix)->next;
-        late_at(s, ix)->next = s->late_free;
-        s->late_free = ix;
+        drop_late(s, client);
     }
     return true;
 }
@@ -108,7 +155,7 @@ static void tell(const struct sched_view *view, uint32_t client_ix, const struct
 
     if (!client->is_alive)
         return;
-    if (client->late_head != ID_NONE || !ring_put(view->segments[client_ix], event))
+    if (client->late_head != ID_NONE || !ring_put(view, client_ix, event))
         put_late(view->sched, client, event);
 }
 
@@ -528,9 +575,13 @@ static void execute_post(const struct sched_view *view, const struct proto_comma
 
     if (!qp || (is_send && qp->fabric == ID_NONE && !sched_is_datagram(qp)))
         return; /* destroyed meanwhile, or never connected: the client knows */
+    if (is_send ? qp->sends_open >= qp->send_wrs : qp->recvs_open >= qp->recv_wrs) {
+        sched_blame(s, client_ix, SCHED_TOO_MUCH);
+        return;
+    }
     ix = take_wr(s);
     if (ix == ID_NONE) {
-        s->is_broken = true;
+        blame_the_greedy(s);
         return;
     }
     *sched_wr_at(s, ix) = (struct sched_wr){.state = is_send ? WR_SEND : WR_RECV,
@@ -599,9 +650,12 @@ void sched_move_wrs(struct sched *s, uint32_t from_qp, uint32_t to_qp)
     }
 }
 
-void sched_forget_consumer(const struct sched_view *view, uint32_t client)
+void sched_forget_client(const struct sched_view *view, uint32_t client)
 {
     struct sched *s = view->sched;
+
+    while (sched_client_at(s, client)->late_head != ID_NONE)
+        drop_late(s, sched_client_at(s, client));
 
     for (uint32_t i = 0; i < s->wr_used; i++) {
         const struct sched_wr *wr = sched_wr_at(s, i);

@@ -8,17 +8,26 @@
  *   exit   exits with code 7
  *   poll   polls an empty completion queue for ever
  *   write  writes over the memory that it shares with the others
+ *   ring, command, flood, channel, bell
+ *          damages its own segment, so that cursors, a command, a full ring or what a thread says
+ *          make no sense, or speaks for somebody else's thread; then polls
  */
 #define _GNU_SOURCE
 #include <signal.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/socket.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
 #include <infiniband/verbs.h>
+
+#include "verbs-shim/proto/proto.h"
 
 static volatile uint64_t sink;
 
@@ -52,6 +61,68 @@ static void write_over_shared_memory(void)
         (void)fclose(maps);
 }
 
+/* The own segment of a process that maps no other. */
+static struct proto_segment *find_segment(void)
+{
+    FILE *maps = fopen("/proc/self/maps", "r");
+    char line[512];
+    struct proto_segment *found = NULL;
+
+    while (maps && fgets(line, sizeof line, maps)) {
+        unsigned long start;
+
+        if (strstr(line, "memfd:tbmesh-segment") && sscanf(line, "%lx-", &start) == 1)
+            found = (void *)start;
+    }
+    if (maps)
+        (void)fclose(maps);
+    return found;
+}
+
+/* Tells the conductor that an actor has parked: the life line is the first socket from 500 on. */
+static void ring_bell(uint32_t actor)
+{
+    const struct proto_bell bell = {.why = PROTO_BELL_PARKED, .actor = actor};
+
+    (void)syscall(SYS_sendto, 500, &bell, sizeof bell, MSG_NOSIGNAL, NULL, 0);
+}
+
+static void spoil(const char *how)
+{
+    struct proto_segment *segment = find_segment();
+    struct proto_cursors *ring = segment ? &segment->command_ring : NULL;
+    uint32_t own = segment ? segment->agreed.client * PROTO_CLIENT_ACTORS : 0;
+
+    if (!ring)
+        exit(3);
+    if (strcmp(how, "ring") == 0) {
+        atomic_fetch_add(&ring->head, 5);
+        atomic_fetch_add(&ring->tail, 5);
+    } else if (strcmp(how, "command") == 0) {
+        segment->commands[atomic_load(&ring->tail) % PROTO_COMMANDS] =
+            (struct proto_command){.actor = own, .t = -1};
+        atomic_fetch_add(&ring->tail, 1);
+    } else if (strcmp(how, "flood") == 0) {
+        atomic_fetch_add(&ring->tail, PROTO_COMMANDS + 1);
+    } else if (strcmp(how, "channel") == 0) {
+        segment->chan[0].park = PROTO_PARK_COUNT;
+        ring_bell(own);
+    } else {
+        ring_bell(own + PROTO_CLIENT_ACTORS);
+    }
+}
+
+static bool spoils(const char *how)
+{
+    static const char *const names[] = {"ring", "command", "flood", "channel", "bell"};
+
+    for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
+        if (strcmp(how, names[i]) == 0)
+            return true;
+    }
+    return false;
+}
+
 int main(int argc, char **argv)
 {
     const char *how = argc > 1 ? argv[1] : "";
@@ -75,6 +146,10 @@ int main(int argc, char **argv)
         poll_for_ever(context);
     else if (strcmp(how, "write") == 0)
         write_over_shared_memory();
+    else if (spoils(how)) {
+        spoil(how);
+        poll_for_ever(context);
+    }
     (void)ibv_close_device(context);
     return 0;
 }

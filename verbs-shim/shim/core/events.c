@@ -35,17 +35,13 @@ void client_look(struct actor *a, struct actor_watch *ret)
 
 void client_take_events(void (*handle)(const struct proto_event *event))
 {
-    struct proto_cursors *ring = &client.segment->event_ring;
-    uint32_t count = ring_readable(ring, PROTO_EVENTS);
+    /* Those that are there now; what comes meanwhile is for the next time. */
+    uint32_t count = ring_readable(&client.segment->event_ring, PROTO_EVENTS);
 
-    if (count == UINT32_MAX)
-        give_up();
     for (; count > 0; count--) {
-        const struct proto_event event =
-            client.segment->events[ring_read_at(ring, PROTO_EVENTS, 0)];
+        struct proto_event event;
 
-        ring_consume(ring, 1);
-        if (!proto_event_is_sane(&event))
+        if (proto_take_event(client.segment, &event) != PROTO_READ_ONE)
             give_up();
         if (event.kind == PROTO_EVENT_SLOT_FREE)
             arena_release(event.slot);
