@@ -61,8 +61,9 @@ uint32_t sched_add_qp(struct sched *s, uint32_t client, uint32_t device)
 {
     uint32_t rank = sched_client_at(s, client)->rank;
 
-    if (s->qp_count == SCHED_QPS)
+    if (s->qp_count == SCHED_QPS || sched_client_at(s, client)->qp_count >= SCHED_CLIENT_QPS)
         return ID_NONE;
+    sched_client_at(s, client)->qp_count++;
     *sched_qp_at(s, s->qp_count) = (struct sched_qp){
         .exists = true,
         .client = client,
@@ -98,6 +99,7 @@ int sched_create_qp(const struct sched_view *view, uint32_t client,
     }
     if (request->device >= sched_agreed(s, rank)->device_count ||
         request->send_cq >= PROTO_CQS_MAX || request->recv_cq >= PROTO_CQS_MAX ||
+        request->send_wrs > SCHED_QUEUE_MAX || request->recv_wrs > SCHED_QUEUE_MAX ||
         request->qp_type == SCHED_QPT_SRQ)
         return EINVAL;
     if (s->ports[rank][request->device].qps >= sched_agreed(s, rank)->max_qp)

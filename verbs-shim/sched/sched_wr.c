@@ -564,6 +564,12 @@ static void post_recv(const struct sched_view *view, struct sched_qp *qp, uint32
     sched_append(s, &qp->early_head, &qp->early_tail, ix);
 }
 
+/* Receives that may be posted. What a shared queue was granted only its process knows. */
+static uint32_t receives_most(const struct sched_qp *qp)
+{
+    return qp->qp_type == SCHED_QPT_SRQ ? SCHED_QUEUE_MAX : qp->recv_wrs;
+}
+
 static void execute_post(const struct sched_view *view, const struct proto_command *command,
                          uint32_t client_ix)
 {
@@ -575,7 +581,7 @@ static void execute_post(const struct sched_view *view, const struct proto_comma
 
     if (!qp || (is_send && qp->fabric == ID_NONE && !sched_is_datagram(qp)))
         return; /* destroyed meanwhile, or never connected: the client knows */
-    if (is_send ? qp->sends_open >= qp->send_wrs : qp->recvs_open >= qp->recv_wrs) {
+    if (is_send ? qp->sends_open >= qp->send_wrs : qp->recvs_open >= receives_most(qp)) {
         sched_blame(s, client_ix, SCHED_TOO_MUCH);
         return;
     }
