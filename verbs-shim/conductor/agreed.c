@@ -11,8 +11,8 @@
  *
  * IPv4 addresses are those that `tbmesh check` and `export` name: a /30 a cable.
  *
- * Limits: with the profile `apple` those of the Mac's macOS. With `verbs` they are what the
- * emulator itself can hold.
+ * Limits: with the profile `apple` those of the Mac's macOS; before 26.3 a message is one frame.
+ * With `verbs` they are what the emulator itself can hold.
  */
 #include "verbs-shim/conductor/agreed.h"
 
@@ -64,6 +64,19 @@ static bool has_devices(const struct cluster_host *host, const struct quirks *qu
         return false;
     return host->model->kind != MACHINE_MAC ||
            (host->macos_profile && host->macos_profile->has_rdma);
+}
+
+const char *agreed_why_no_device(const struct cluster_host *host, const struct quirks *quirks,
+                                 struct arena *arena)
+{
+    if (has_devices(host, quirks))
+        return NULL;
+    if (!host->model->is_rdma_capable && !quirk_is_on(quirks, PROTO_QUIRK_TB4_DEVICES))
+        return arena_format(arena, "%s has no port of Thunderbolt 5", host->model->name);
+    if (!host->is_rdma_enabled)
+        return "RDMA is disabled there (rdma_ctl enable; in the scenario: rdma)";
+    return arena_format(arena, "macOS %s has no RDMA, which comes with 26.2",
+                        host->macos ? host->macos : "of this Mac");
 }
 
 static bool is_device(const struct cluster_host *host, size_t port, const struct quirks *quirks)
@@ -226,12 +239,14 @@ static void fill_limits(const struct cluster_host *host, const struct param_set 
     ret->devinfo_cq = ret->max_cq;
     ret->devinfo_pd = ret->max_pd;
     ret->page_bytes = is_apple && macos->page.bytes > 0 ? (uint32_t)macos->page.bytes : VERBS_PAGE;
-    ret->has_large_messages = !is_apple || macos->has_large_buffers;
     ret->frame_bytes = (uint32_t)param_size(params, PARAM_RDMA_FRAME).bytes;
     ret->queue_frames_small = (uint32_t)params->v[PARAM_RDMA_QUEUE_FRAMES].value;
     ret->queue_frames_max =
         ret->queue_frames_small > FRAMES_MAX ? ret->queue_frames_small : FRAMES_MAX;
     ret->max_message = (uint64_t)FRAMES_MAX * ret->frame_bytes;
+    /* Nobody says how an older macOS refuses what only a newer one carries: as too long. */
+    if (is_apple && !macos->has_large_buffers)
+        ret->max_message = ret->frame_bytes;
 }
 
 /* As one report has it, in place of what the macOS is known for. */

@@ -5,10 +5,13 @@
 
 #include <stdint.h>
 
+#include "sim/base/arena.h"
 #include "sim/base/ids.h"
+#include "sim/fabric/cluster.h"
 #include "sim/fabric/param.h"
 #include "sim/scenario/scenario.h"
 #include "verbs-shim/conductor/conductor.h"
+#include "verbs-shim/conductor/quirk.h"
 #include "verbs-shim/proto/proto.h"
 
 /*
@@ -18,6 +21,10 @@
  */
 void agreed_fill(const struct scenario *scenario, const struct conductor_options *options,
                  const host_id *hosts, uint32_t rank, struct proto_agreed *ret);
+
+/* Why the Mac has no device; NULL: it has. */
+const char *agreed_why_no_device(const struct cluster_host *host, const struct quirks *quirks,
+                                 struct arena *arena);
 
 /* The parameter that says what a call costs. */
 enum param_id agreed_charge_source(enum proto_charge charge);

@@ -215,12 +215,26 @@ static const char *damage_text(enum sched_damage damage)
     return "";
 }
 
+/* A program that found or opened no device is told so, however it ended. */
+static void find_device(struct run *run, const struct run_rank *rank, const char *name)
+{
+    const struct cluster_host *host = &run->scenario->cluster.hosts[run->hosts[rank->rank].ix];
+    const char *why = agreed_why_no_device(host, &run->options->quirks, &run->arena);
+
+    if (why)
+        run_add_finding(run, true, "no-device", name, "has no RDMA device: %s", why);
+    else if (!rank->opened_device && !rank->is_stopped && !rank->is_signal && rank->exit == 0)
+        run_add_finding(run, true, "no-device", name,
+                        "never opened an RDMA device: nothing of it was simulated");
+}
+
 /* What the rank's own end says; the worst over all ranks counts. */
 static enum run_verdict find_rank(struct run *run, const struct run_rank *rank)
 {
     const char *name = run_rank_name(run, rank->rank);
     enum sched_damage damage = run->damage[rank->rank];
 
+    find_device(run, rank, name);
     if (damage != SCHED_WHOLE) {
         run_add_finding(run, false, "damaged", name,
                         "was dropped and killed: %s; a program wrote into the emulator's memory",
@@ -238,9 +252,6 @@ static enum run_verdict find_rank(struct run *run, const struct run_rank *rank)
         run_add_finding(run, false, "rank-failed", name, "exit code %d", rank->exit);
         return RUN_FAILED;
     }
-    if (!rank->opened_device)
-        run_add_finding(run, true, "no-device", name,
-                        "never opened an RDMA device: nothing of it was simulated");
     return RUN_OK;
 }
 

@@ -333,7 +333,6 @@ struct proto_agreed {
     uint32_t queue_frames_small, queue_frames_max; /* frames granted: for little, at most */
     uint32_t frame_bytes;
     uint32_t page_bytes;
-    uint32_t has_large_messages; /* macOS 26.3 */
     uint64_t max_message;
     int64_t charge[PROTO_CHARGE_COUNT];
     int64_t compute_permille; /* of the processor time between calls that is charged; 0: none */

@@ -3,9 +3,12 @@
  * DOC: What a device says of itself
  *
  * Numbers of Apple's devices are in the agreement (models/); what is fixed by TN3205's transcripts
- * of ibv_devinfo is here: one port, width 8X, speed 10 Gb/s a lane, MTU 4096, LID 0. The link layer
- * is Ethernet, since Linux tools accept nothing else with GIDs and without a LID; a Mac prints
- * "Thunderbolt".
+ * of ibv_devinfo is here: one port, width 8X, speed 10 Gb/s a lane, MTU 4096. Vendor, part and
+ * hardware version are 0, there is no firmware version, LIDs count the Mac's devices from 1, and
+ * its devices share a system image GUID that is none of theirs: a transcript of two MacBook Pro,
+ * 2026-09-26, in the tests of osaurus-ai/osaurus. The link layer is Ethernet, since Linux tools
+ * know no other with GIDs. A Mac prints "Thunderbolt" for it, and for the transport of number 100,
+ * which Debian's ibv_devinfo calls invalid.
  *
  * Newer programs pass larger structures than we know and older ones smaller: their size rules.
  */
@@ -62,6 +65,8 @@ static void describe(const struct context *context, struct ibv_device_attr *attr
     }
     memcpy(&attr->node_guid, context->device->port->guid, sizeof attr->node_guid);
     attr->sys_image_guid = attr->node_guid;
+    if (profile->has_frames)
+        memset(&attr->sys_image_guid, 0, 1); /* the byte that tells the Mac's devices apart */
 }
 
 int ibv_query_device(struct ibv_context *ibv, struct ibv_device_attr *attr)
@@ -122,6 +127,8 @@ static int query_port(struct ibv_context *ibv, uint8_t port_num, struct ibv_port
         .max_mtu = IBV_MTU_4096,
         .active_mtu = IBV_MTU_4096,
         .gid_tbl_len = (int)device->port->gid_count,
+        .lid = library_now()->profile->has_frames ? (uint16_t)(device->index + 1) : 0,
+        .sm_lid = library_now()->profile->has_frames ? (uint16_t)(device->index + 1) : 0,
         .max_msg_sz = agreed->max_message > UINT32_MAX ? UINT32_MAX : (uint32_t)agreed->max_message,
         .pkey_tbl_len = 1,
         .max_vl_num = 1,
