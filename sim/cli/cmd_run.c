@@ -41,7 +41,7 @@ const struct command command_run = {
         "they would take. In the command and its arguments {rank}, {ranks}, {host} and {peerK}\n"
         "(host name of rank K) are replaced. Several commands with '::' between them go to ranks\n"
         "0, 1 and so on; the last one to all that are left. Lines that the programs print carry\n"
-        "the name of their Mac.\n"
+        "the name of their Mac. mpirun and mpiexec are started once; their ranks are the Macs'.\n"
         "\n"
         "Exit code 0: all programs ended well. 1: one failed, or crashed. 2: bad input. 3: a\n"
         "deadlock, or a cable that was cut. 4: the run could not be set up.\n"
@@ -153,6 +153,7 @@ struct run_flags {
     int fold;
     int spin;
     int patience;
+    gboolean is_launcher;
     gboolean is_parallel;
     gboolean keeps_aslr;
     gboolean has_table;
@@ -252,6 +253,7 @@ static bool take_flags(const struct run_flags *flags, struct conductor_options *
     options->ranks = (uint32_t)flags->ranks;
     options->log_dir = flags->log_dir;
     options->patience_s = flags->patience > 0 ? (uint32_t)flags->patience : 0;
+    options->is_launcher = flags->is_launcher;
     options->keeps_aslr = flags->keeps_aslr;
     return true;
 }
@@ -310,6 +312,8 @@ static int run_run(struct cli *cli, int argc, char **argv)
          "rounds that a waiting thread stays awake; by default where cores allow", "N"},
         {"patience", 0, 0, G_OPTION_ARG_INT, &flags.patience,
          "seconds of real time for what does not move", "S"},
+        {"launcher", 0, 0, G_OPTION_ARG_NONE, &flags.is_launcher,
+         "the command starts the ranks, as mpirun does, which needs no such word", NULL},
         {"parallel", 0, 0, G_OPTION_ARG_NONE, &flags.is_parallel,
          "ranks run at once where that cannot change the result", NULL},
         {"keep-aslr", 0, 0, G_OPTION_ARG_NONE, &flags.keeps_aslr,

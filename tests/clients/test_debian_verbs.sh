@@ -20,7 +20,7 @@ port=$((20000 + $$ % 10000))
 pair() {
     name=$1
     shift
-    run "$name" 0 timeout 60 "$tbmesh" run --profile verbs --ranks 2 "$macs" -- \
+    run "$name" 0 timeout 200 "$tbmesh" run --profile verbs --ranks 2 "$macs" -- \
         "$@" :: "$@" 127.0.0.1
 }
 

@@ -53,6 +53,7 @@
 #define VERBS_CQS  1024U
 #define VERBS_PDS  1024U
 #define VERBS_MRS  65536U
+#define VERBS_WRS  16384U
 #define VERBS_CQES 65535U
 #define VERBS_PAGE 4096U
 
@@ -233,7 +234,9 @@ static void fill_limits(const struct cluster_host *host, const struct param_set 
     ret->max_mr = is_apple ? macos->mr_limit : VERBS_MRS;
     ret->max_cq = is_apple ? known_or(macos->cq_shown, VERBS_CQS) : VERBS_CQS;
     ret->max_pd = is_apple ? known_or(macos->pd_shown, VERBS_PDS) : VERBS_PDS;
-    ret->max_wr = is_apple ? known_or(macos->wr_limit, FRAMES_MAX) : FRAMES_MAX;
+    ret->max_wr = ret->profile == PROTO_VERBS
+                      ? VERBS_WRS
+                      : known_or(is_apple ? macos->wr_limit : 0, FRAMES_MAX);
     ret->max_cqe = is_apple ? known_or(macos->cqe_limit, VERBS_CQES) : VERBS_CQES;
     ret->devinfo_qp = is_apple ? known_or(macos->qp_shown, ret->max_qp) : ret->max_qp;
     ret->devinfo_cq = ret->max_cq;
@@ -344,6 +347,7 @@ void agreed_fill(const struct scenario *scenario, const struct conductor_options
     ret->quirks = options->quirks.on;
     if (options->variant == PROTO_OBSERVED)
         ret->quirks |= OBSERVED;
+    ret->has_launcher = options->is_launcher;
     ret->is_inline = options->driver == CONDUCTOR_INLINE;
     ret->cpu = options->cpu >= 0 ? (uint32_t)options->cpu : PROTO_ANY_CPU;
     ret->spin = options->spin >= 0 ? (uint32_t)options->spin : 0;

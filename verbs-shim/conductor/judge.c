@@ -285,6 +285,11 @@ static enum run_verdict judge_end(struct run *run)
                             : "waits for something that the clock knows nothing of, and keeps "
                               "everybody waiting");
         return RUN_DEADLOCK;
+    case RUN_MISSING:
+        run_add_finding(run, false, "missing", "all ranks",
+                        "the launcher has started fewer ranks than take part: give --ranks and the "
+                        "launcher the same number");
+        return RUN_DEADLOCK;
     case RUN_GOES_ON:
     case RUN_ALL_ENDED:
     case RUN_HOPELESS:

@@ -50,14 +50,29 @@ static int32_t choose_cpu(const struct run *run)
     return -1;
 }
 
+bool run_is_launcher(const char *command)
+{
+    static const char *const names[] = {"mpirun",          "mpiexec",      "mpirun.openmpi",
+                                        "mpiexec.openmpi", "mpirun.mpich", "mpiexec.mpich",
+                                        "mpiexec.hydra",   "orterun",      "prterun"};
+    const char *slash = strrchr(command, '/');
+
+    for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
+        if (strcmp(slash ? slash + 1 : command, names[i]) == 0)
+            return true;
+    }
+    return false;
+}
+
 static bool prepare_commands(struct run *run, struct err *reterr)
 {
     const struct conductor_options *options = run->options;
 
-    if (options->argv_count > run->rank_count)
+    run->program_count = options->is_launcher ? 1 : run->rank_count;
+    if (options->argv_count > run->program_count)
         return err_set(reterr, ERR_LIMIT, nowhere, "%zu commands for %u rank%s",
                        options->argv_count, run->rank_count, run->rank_count == 1 ? "" : "s");
-    for (uint32_t r = 0; r < run->rank_count; r++) {
+    for (uint32_t r = 0; r < run->program_count; r++) {
         size_t which = r < options->argv_count ? r : options->argv_count - 1;
         const struct words_rank words = {r, run->rank_count, run->host_names};
 
@@ -140,6 +155,8 @@ bool run_prepare(struct run *run, struct err *reterr)
                             &run->rank_count, &run->matrix, reterr))
         return false;
     run->decided.ranks = run->rank_count;
+    if (run->options->argv_count == 1 && run->options->argv[0][0])
+        run->decided.is_launcher |= run_is_launcher(run->options->argv[0][0]);
     run->decided.spin = choose_spin(run);
     run->decided.cpu = choose_cpu(run);
     run->host_names = arena_alloc_array(&run->arena, run->rank_count, sizeof *run->host_names);

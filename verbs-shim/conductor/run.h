@@ -53,6 +53,7 @@ enum run_end {
     RUN_LOCKED,      /* a client died, or was stopped, inside the scheduler */
     RUN_INTERRUPTED, /* Ctrl-C */
     RUN_HOPELESS,    /* a rank failed, and the others had their time */
+    RUN_MISSING,     /* a launcher has started fewer ranks than there are */
 };
 
 struct run {
@@ -65,12 +66,12 @@ struct run {
     const char **host_names;
     struct matrix matrix;
     struct proto_agreed agreed[PROTO_RANKS_MAX];
+    uint32_t program_count; /* that we start: one a rank, or a launcher */
     const char *paths[PROTO_RANKS_MAX];
     char **argv[PROTO_RANKS_MAX];
     char id[RUN_ID_BYTES];
     const char *mark;   /* "TBMESH_RUN=..." */
     const char *folder; /* private, for this run's files */
-    const char *tree;   /* in it: files that stand for the machine's own */
     const char *shim_dir;
     char coordinator[32];
     struct guard guard;
@@ -90,8 +91,11 @@ struct run {
     uint64_t outside_tries;
     uint64_t outside_print; /* of all actors' times: did anything move? */
     int64_t outside_since_ms;
+    uint64_t forgiven_commands; /* when time was last let go on without an answer ... */
+    uint32_t forgiven_in_vain;  /* ... and how often since nobody did anything */
     uint32_t progress;
     int64_t progress_since_ms;
+    int64_t joined_at_ms; /* the last client so far */
     bool has_warned_waiting;
     uint32_t stray_client; /* with RUN_STRAY and RUN_LOCKED */
     uint64_t stray_ticks;
@@ -121,6 +125,8 @@ const char *run_rank_name(struct run *run, uint32_t rank);
 
 /* prepare.c: everything that can be found wrong before anything starts. */
 bool run_prepare(struct run *run, struct err *reterr);
+/* Is it a program that starts ranks, and gives them numbers? */
+bool run_is_launcher(const char *command);
 /* start.c: makes what the ranks share, and starts them. */
 bool run_start(struct run *run, struct err *reterr);
 

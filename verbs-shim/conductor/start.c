@@ -28,6 +28,7 @@
 
 #include "sim/core/evq.h"
 #include "sim/fabric/fabric.h"
+#include "verbs-shim/conductor/device_tree.h"
 #include "verbs-shim/conductor/launch.h"
 #include "verbs-shim/conductor/run.h"
 #include "verbs-shim/conductor/tree.h"
@@ -131,6 +132,20 @@ static bool build_scheduler(struct run *run, struct err *reterr)
     return true;
 }
 
+/* A Mac has no files of devices; Linux programs look for them. */
+static bool make_trees(struct run *run, struct err *reterr)
+{
+    bool ok = true;
+
+    for (uint32_t r = 0; ok && r < run->rank_count; r++) {
+        const char *root = arena_format(&run->arena, "%s/tree-%u", run->folder, r);
+
+        ok = tree_make(root, reterr) && (run->options->profile != PROTO_VERBS ||
+                                         device_tree_make(root, &run->agreed[r], reterr));
+    }
+    return ok;
+}
+
 /* Where JACCL's rank 0 will listen. Nobody else takes the port meanwhile, in practice. */
 static bool choose_coordinator(struct run *run, struct err *reterr)
 {
@@ -170,7 +185,8 @@ static bool watch_signals(struct run *run, struct err *reterr)
 static char **make_environment(struct run *run, uint32_t rank)
 {
     struct arena *arena = &run->arena;
-    const char *number = arena_format(arena, "%u", rank);
+    /* Ranks of a launcher have its numbers. */
+    const char *number = run->options->is_launcher ? NULL : arena_format(arena, "%u", rank);
     const char *devices =
         run->matrix.json ? arena_format(arena, "%s/devices.json", run->folder) : NULL;
     const char *ring = run->matrix.is_ring ? "1" : NULL;
@@ -180,7 +196,7 @@ static char **make_environment(struct run *run, uint32_t rank)
         {PROTO_ENV_SOCKET, run->door.name},
         {PROTO_ENV_RANK, number},
         {PROTO_ENV_RUN, run->id},
-        {"TBMESH_TREE", run->tree},
+        {PROTO_ENV_TREE, arena_format(arena, "%s/tree-", run->folder)},
         {"LD_PRELOAD", launch_prepend("LD_PRELOAD", preload, ":", arena)},
         {"LD_LIBRARY_PATH", launch_prepend("LD_LIBRARY_PATH", run->shim_dir, ":", arena)},
         {"MLX_RANK", number},
@@ -201,6 +217,7 @@ static bool open_outputs(struct run *run, uint32_t rank, struct err *reterr)
     const struct conductor_options *options = run->options;
     struct run_child *child = &run->children[rank];
     int out = options->prints_to_stderr ? STDERR_FILENO : STDOUT_FILENO;
+    const char *name = options->is_launcher ? "launcher" : run->host_names[rank];
 
     if (options->log_dir)
         return output_open_file(&child->out,
@@ -209,10 +226,8 @@ static bool open_outputs(struct run *run, uint32_t rank, struct err *reterr)
                output_open_file(&child->err,
                                 arena_format(&run->arena, "%s/rank-%u.err", options->log_dir, rank),
                                 reterr);
-    return output_open_pipe(&child->out, run->host_names[rank], options->is_quiet ? -1 : out,
-                            reterr) &&
-           output_open_pipe(&child->err, run->host_names[rank],
-                            options->is_quiet ? -1 : STDERR_FILENO, reterr);
+    return output_open_pipe(&child->out, name, options->is_quiet ? -1 : out, reterr) &&
+           output_open_pipe(&child->err, name, options->is_quiet ? -1 : STDERR_FILENO, reterr);
 }
 
 static bool start_rank(struct run *run, uint32_t rank, struct err *reterr)
@@ -246,10 +261,10 @@ bool run_start(struct run *run, struct err *reterr)
     name = arena_format(&run->arena, "tbmesh-%s", run->id);
     raise_descriptors(&before);
     ok = guard_start(&run->guard, run->mark, run->folder, reterr) && write_matrix(run, reterr) &&
-         tree_make(run->folder, &run->arena, &run->tree, reterr) &&
-         build_scheduler(run, reterr) && door_open(&run->door, name, reterr) &&
-         choose_coordinator(run, reterr) && watch_signals(run, reterr);
-    for (uint32_t r = 0; ok && r < run->rank_count; r++)
+         make_trees(run, reterr) && build_scheduler(run, reterr) &&
+         door_open(&run->door, name, reterr) && choose_coordinator(run, reterr) &&
+         watch_signals(run, reterr);
+    for (uint32_t r = 0; ok && r < run->program_count; r++)
         ok = start_rank(run, r, reterr);
     return ok;
 }

@@ -17,6 +17,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "sim/base/arena.h"
 #include "sim/base/text.h"
 
 static const struct src_pos nowhere = {0};
@@ -78,12 +79,16 @@ static const char *slow_cpuinfo(struct arena *arena)
     return text.bytes;
 }
 
-bool tree_make(const char *folder, struct arena *arena, const char **ret, struct err *reterr)
+bool tree_make(const char *root, struct err *reterr)
 {
-    const char *cpuinfo = slow_cpuinfo(arena);
+    struct arena arena;
+    const char *cpuinfo;
+    bool ok;
 
-    *ret = arena_format(arena, "%s/tree", folder);
-    if (cpuinfo && !tree_add_file(*ret, "/proc/cpuinfo", cpuinfo, reterr))
-        return false;
-    return tree_add_file(*ret, "/sys/devices/system/cpu/cpu0/tsc_freq_khz", "1000000\n", reterr);
+    arena_init(&arena);
+    cpuinfo = slow_cpuinfo(&arena);
+    ok = (!cpuinfo || tree_add_file(root, "/proc/cpuinfo", cpuinfo, reterr)) &&
+         tree_add_file(root, "/sys/devices/system/cpu/cpu0/tsc_freq_khz", "1000000\n", reterr);
+    arena_done(&arena);
+    return ok;
 }

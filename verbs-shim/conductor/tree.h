@@ -5,12 +5,11 @@
 
 #include <stdbool.h>
 
-#include "sim/base/arena.h"
 #include "sim/base/err.h"
 
-/* Makes them under `folder`, which exists; *ret is the root for TBMESH_TREE. Which paths lead there
- * is for the shim to say (shim/libc/path.c). */
-bool tree_make(const char *folder, struct arena *arena, const char **ret, struct err *reterr);
+/* Makes those of every Mac under `root`. Which paths lead there is for the shim to say
+ * (shim/libc/path.c). */
+bool tree_make(const char *root, struct err *reterr);
 
 /* Writes one file and the folders above it; `path` as the ranks name it. */
 bool tree_add_file(const char *root, const char *path, const char *text, struct err *reterr);

@@ -101,6 +101,9 @@ static void make(struct run *run, enum turn_change change, uint32_t number)
     case TURN_ABSENT:
         sched_rank_is_absent(run->memory.view.sched, number);
         break;
+    case TURN_FORGIVE:
+        sched_forgive(&run->memory.view);
+        break;
     case TURN_RETRY:
         sched_retry_outside(run->memory.view.sched);
         break;

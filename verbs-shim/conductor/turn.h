@@ -9,11 +9,12 @@
 #include "verbs-shim/conductor/run.h"
 
 enum turn_change {
-    TURN_NONE,   /* only moves on */
-    TURN_JOIN,   /* a client is there */
-    TURN_BURY,   /* a client is gone */
-    TURN_ABSENT, /* a rank will not join */
-    TURN_RETRY,  /* who waits for the outside shall look again */
+    TURN_NONE,    /* only moves on */
+    TURN_JOIN,    /* a client is there */
+    TURN_BURY,    /* a client is gone */
+    TURN_ABSENT,  /* a rank will not join */
+    TURN_RETRY,   /* who waits for the outside shall look again */
+    TURN_FORGIVE, /* ... or goes on: there will be no answer */
 };
 
 /* Makes the change and moves the scheduler on. run->state says how far; run->end when the run is

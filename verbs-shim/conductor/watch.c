@@ -35,6 +35,8 @@
 
 #define RETRY_MS    2     /* between looks at the outside while everybody waits for it */
 #define REST_MS     50    /* else */
+#define HOLD_MS     250   /* for the launcher to answer, while virtual time stands still */
+#define IN_VAIN     8     /* times that it does not and nobody does anything either */
 #define GRACE_MS    500   /* for the others after a rank has failed */
 #define PATIENCE_MS 10000 /* for what happens outside, if anybody is there */
 #define ALONE_MS    500   /* if all processes of the run wait themselves */
@@ -111,6 +113,7 @@ static bool let_in(struct run *run, struct run_caller *caller)
     caller->pidfd = pidfd_open(caller->pid, 0);
     run->is_client_alive[client] = true;
     run->client_pid[client] = caller->pid;
+    run->joined_at_ms = now_ms();
     turn_change(run, TURN_JOIN, client);
     return true;
 }
@@ -188,6 +191,21 @@ static bool is_anybody_running(const struct run *run)
     return false;
 }
 
+/* The launcher owes nothing, it seems. If only timeouts come of it, again and again, nothing will
+ * ever happen. */
+static void let_time_go_on(struct run *run, int64_t now)
+{
+    uint64_t commands = sched_commands(run->memory.view.sched);
+
+    run->forgiven_in_vain = commands == run->forgiven_commands ? run->forgiven_in_vain + 1 : 0;
+    run->forgiven_commands = commands;
+    run->outside_since_ms = now;
+    if (run->forgiven_in_vain > IN_VAIN)
+        run->end = RUN_OUTSIDE;
+    else
+        turn_change(run, TURN_FORGIVE, 0);
+}
+
 struct times {
     const struct run *run;
     uint64_t sum;
@@ -228,7 +246,12 @@ static void ask_outside(struct run *run, int64_t now)
         run->outside_since_ms = now;
     }
     run->outside_tries++;
-    turn_change(run, TURN_RETRY, 0);
+    if (sched_is_held(run->memory.view.sched) && now - run->outside_since_ms > HOLD_MS)
+        let_time_go_on(run, now);
+    else
+        turn_change(run, TURN_RETRY, 0);
+    if (run->end != RUN_GOES_ON)
+        return;
     /* Whoever finds nothing rings again. */
     run->is_outside = run->state == SCHED_OUTSIDE;
     if (now - run->outside_since_ms > patience_ms(run) ||
@@ -290,6 +313,13 @@ static void look_at_runner(struct run *run, int64_t now)
         run->end = RUN_STRAY;
 }
 
+/* Ranks have joined, and others that a launcher was to start have not for long. */
+static bool is_rank_missing(const struct run *run, int64_t now)
+{
+    return run->options->is_launcher && run->joined_at_ms > 0 && run->state == SCHED_STARTING &&
+           now - run->joined_at_ms > patience_ms(run);
+}
+
 /* Decides whether there is anything left to wait for. */
 static void look_at_clock(struct run *run)
 {
@@ -309,7 +339,9 @@ static void look_at_clock(struct run *run)
     if (run->has_failed && now - run->failed_at_ms > GRACE_MS &&
         now - run->progress_since_ms > GRACE_MS)
         run->end = RUN_HOPELESS;
-    if (run->is_outside)
+    if (is_rank_missing(run, now))
+        run->end = RUN_MISSING;
+    else if (run->is_outside)
         ask_outside(run, now);
     else
         look_at_runner(run, now);

@@ -44,6 +44,7 @@ struct proto_parked {
     enum proto_park park;
     enum proto_call call;
     bool ends_process;     /* EXIT */
+    bool is_asleep;        /* TURN */
     uint32_t polled_count; /* IDLE, EXTERNAL */
     uint16_t polled[PROTO_POLLED_MAX];
 };

@@ -135,6 +135,7 @@ bool proto_read_park(const struct proto_chan *chan, int64_t since, struct proto_
     if (park >= PROTO_PARK_COUNT || ret->vt < since || ret->vt > PROTO_TIME_MAX)
         return false;
     ret->park = (enum proto_park)park;
+    ret->is_asleep = *(const volatile uint32_t *)&chan->is_asleep != 0;
     ret->first = *(const volatile int64_t *)&chan->first;
     ret->deadline = *(const volatile int64_t *)&chan->deadline;
     switch (ret->park) {

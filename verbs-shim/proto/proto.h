@@ -54,6 +54,8 @@
 #define PROTO_ENV_RANK "TBMESH_RANK" /* absent under mpirun: then the launcher's own variable */
 #define PROTO_ENV_RUN  "TBMESH_RUN"  /* unique to the run: marks every process that belongs to it */
 
+#define PROTO_ENV_TREE "TBMESH_TREE" /* files that stand for devices; the rank follows a '-' */
+
 #define PROTO_ANY_CPU UINT32_MAX
 
 enum proto_profile {
@@ -216,6 +218,8 @@ struct proto_chan {
     uint64_t key;     /* wait */
     uint32_t call;    /* enum proto_call */
     uint32_t polled_count;
+    uint32_t is_asleep; /* turn: its time is the end of a sleep */
+    uint32_t pad1;
     _Alignas(64) union proto_call_args args;
     _Alignas(64) uint16_t polled[PROTO_POLLED_MAX]; /* idle, external: completion queues */
 };
@@ -341,7 +345,7 @@ struct proto_agreed {
     int64_t side_latency;     /* side channel: from a send to the peer's knowing */
     int64_t epoch_ns;         /* CLOCK_REALTIME at virtual time zero */
     uint32_t device_count;
-    uint32_t pad0;
+    uint32_t has_launcher; /* ranks talk to processes outside the run */
     struct proto_device device[PROTO_DEVICES_MAX];
     char host[64];
     char machine[64];
@@ -361,9 +365,16 @@ struct proto_stats {
     uint32_t pad0;
 };
 
+/* With a launcher: what the client has asked processes outside the run, on sockets. */
+struct proto_asked {
+    _Alignas(64) _Atomic uint32_t open; /* sockets whose last bytes went out: an answer is owed */
+    _Atomic uint32_t count;             /* of all questions so far */
+};
+
 struct proto_segment {
     struct proto_agreed agreed;
     struct proto_stats stats[PROTO_CLIENT_ACTORS];
+    struct proto_asked asked;
     struct proto_cursors command_ring, event_ring;
     struct proto_chan chan[PROTO_CLIENT_ACTORS];
     _Alignas(64) struct proto_command commands[PROTO_COMMANDS];

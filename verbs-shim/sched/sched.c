@@ -148,6 +148,7 @@ struct sched *sched_init(void *mem, const struct sched_config *config)
     sched_init_wrs(s);
     (void)fabric_init(sched_net(s), &net);
     init_routes(s, config->cluster);
+    s->has_launcher = config->agreed[0].has_launcher;
     return s;
 }
 
@@ -344,6 +345,7 @@ static void book_park(const struct sched_view *view, struct sched_actor *actor, 
     view->sched->running--;
     actor->vt = parked->vt;
     actor->park = (uint8_t)parked->park;
+    actor->is_asleep = parked->is_asleep;
     actor->deadline = PROTO_NEVER;
     actor->retry = PROTO_NEVER;
     if (parked->park != PROTO_PARK_IDLE)
@@ -758,6 +760,27 @@ static bool may_overtake(const struct sched_view *view, const struct next *next)
     return goes_on && find_lease(view, next->actor, next) > next->actor_t;
 }
 
+/* Would the actor go on because a sleep ends or a timeout comes? */
+static bool is_by_time(const struct sched *s, const struct next *next)
+{
+    const struct sched_actor *actor = sched_actor_at(s, next->actor);
+
+    switch ((enum sched_actor_state)actor->state) {
+    case SCHED_ACTOR_READY:
+        return actor->is_asleep && actor->resume == PROTO_RESUME_TURN;
+    case SCHED_ACTOR_WAIT:
+        return true;
+    case SCHED_ACTOR_EXTERNAL:
+        return next->actor_t == time_max(actor->vt, actor->deadline) &&
+               actor->retry > next->actor_t && actor->first > next->actor_t;
+    case SCHED_ACTOR_IDLE:
+    case SCHED_ACTOR_RUNNING:
+    case SCHED_ACTOR_NONE:
+        break;
+    }
+    return false;
+}
+
 enum sched_state sched_next(const struct sched_view *view, uint32_t *granted)
 {
     struct sched *s = view->sched;
@@ -778,6 +801,8 @@ enum sched_state sched_next(const struct sched_view *view, uint32_t *granted)
         return nobody_can_act(view, granted);
     if (next.actor != next.bound && !may_overtake(view, &next))
         return SCHED_RUNNING;
+    if (s->has_launcher && sched_must_hold(view, next.actor, next.actor_t, is_by_time(s, &next)))
+        return s->running > 0 ? SCHED_RUNNING : SCHED_OUTSIDE;
     *granted = next.actor;
     grant(view, &next);
     return SCHED_GRANTED;

@@ -92,6 +92,14 @@ enum sched_state sched_next(const struct sched_view *view, uint32_t *granted);
 /* Externals shall try again although nothing inside happened. */
 void sched_retry_outside(struct sched *s);
 
+/* With a launcher: is everybody parked only because a process outside the run has yet to answer, or
+ * because time would leap? */
+bool sched_is_held(const struct sched *s);
+/* There will be no answer: time goes on. */
+void sched_forgive(const struct sched_view *view);
+/* Commands that were executed so far. */
+uint64_t sched_commands(const struct sched *s);
+
 /* For the judge and the report. */
 simtime sched_now(const struct sched *s);
 /* The latest time that any thread of the rank has reached. */

@@ -147,6 +147,12 @@ bool sched_gid_owner(const struct sched *s, const uint8_t *gid, uint32_t *ret_ra
     return false;
 }
 
+bool sched_is_loop(const struct sched *s, uint32_t rank, uint32_t device, uint32_t to_rank,
+                   uint32_t to_device)
+{
+    return rank == to_rank && device == to_device && sched_agreed(s, rank)->profile == PROTO_VERBS;
+}
+
 /* Where a queue pair of `from` leads that names this GID; errno when nowhere. */
 static int resolve(const struct sched *s, const struct sched_qp *from,
                    const struct proto_connect_request *request, uint32_t *ret_rank,
@@ -163,8 +169,11 @@ static int resolve(const struct sched *s, const struct sched_qp *from,
         if (!is_ipv4_mapped(port->gid[request->sgid_index]))
             return EINVAL;
     }
-    if (!sched_gid_owner(s, request->dgid, ret_rank, ret_device) || *ret_rank == from->rank ||
-        !sched_route_at(s, from->rank, from->device, *ret_rank)->exists)
+    if (!sched_gid_owner(s, request->dgid, ret_rank, ret_device))
+        return ETIMEDOUT;
+    if (sched_is_loop(s, from->rank, from->device, *ret_rank, *ret_device))
+        return 0;
+    if (*ret_rank == from->rank || !sched_route_at(s, from->rank, from->device, *ret_rank)->exists)
         return ETIMEDOUT;
     if (sched_query_port(s, from->rank, from->device, state) != 0 || state[0] != PROTO_PORT_ACTIVE)
         return ETIMEDOUT;
@@ -205,21 +214,25 @@ int64_t sched_wake_cable(struct sched *s, const struct sched_qp *qp, int64_t t)
 }
 
 /* Joins the two when each names the other. */
-static void join_peers(struct sched *s, uint32_t ix)
+static void join_peers(const struct sched_view *view, uint32_t ix)
 {
+    struct sched *s = view->sched;
     struct sched_qp *qp = sched_qp_at(s, ix);
 
     for (uint32_t i = 0; i < s->qp_count; i++) {
         struct sched_qp *peer = sched_qp_at(s, i);
 
-        if (i == ix || !peer->exists || peer->is_dead || peer->fabric == ID_NONE ||
+        if (!peer->exists || peer->is_dead || !sched_has_way(peer) || i == ix ||
             peer->peer != ID_NONE || peer->rank != qp->dest_rank ||
             peer->qp_num != qp->dest_qp_num || peer->dest_rank != qp->rank ||
             peer->dest_qp_num != qp->qp_num)
             continue;
         qp->peer = i;
         peer->peer = ix;
-        if (qp->is_direct) {
+        if (qp->is_local) {
+            sched_send_kept(view, ix);
+            sched_send_kept(view, i);
+        } else if (qp->is_direct) {
             fabric_set_peer(sched_net(s), (qp_id){qp->fabric}, (qp_id){qp->fabric});
             fabric_set_peer(sched_net(s), (qp_id){peer->fabric}, (qp_id){peer->fabric});
         } else {
@@ -257,7 +270,9 @@ static void reclaim(struct sched *s)
 uint32_t sched_make_way(struct sched *s, const struct sched_qp *qp, uint32_t rank)
 {
     const struct sched_route *route = sched_route_at(s, qp->rank, qp->device, rank);
-    const struct fabric_qp_size size = {.send_wrs = qp->send_wrs, .recv_wrs = qp->recv_wrs};
+    /* Direct ones have their receives here. */
+    const struct fabric_qp_size size = {.send_wrs = qp->send_wrs,
+                                        .recv_wrs = qp->is_direct ? 1 : qp->recv_wrs};
     enum fabric_qp_kind kind = qp->is_direct ? FABRIC_QP_DIRECT : FABRIC_QP_RDMA;
     host_id host = s->ranks[qp->rank].host;
     qp_id made = fabric_create_qp_sized(sched_net(s), kind, host, &route->path, &size);
@@ -280,21 +295,24 @@ int sched_connect_qp(const struct sched_view *view, uint32_t client,
     uint32_t device = 0;
     int error;
 
-    if (!qp || qp->fabric != ID_NONE || qp->qp_type == SCHED_QPT_SRQ || sched_is_datagram(qp))
+    if (!qp || sched_has_way(qp) || qp->qp_type == SCHED_QPT_SRQ || sched_is_datagram(qp))
         return EINVAL;
     error = resolve_unless_wedged(s, qp, request, &rank, &device);
     if (error)
         return error;
-    qp->fabric = sched_make_way(s, qp, rank);
-    if (qp->fabric == ID_NONE)
-        return ENOMEM;
+    qp->is_local = rank == qp->rank;
+    if (!qp->is_local) {
+        qp->fabric = sched_make_way(s, qp, rank);
+        if (qp->fabric == ID_NONE)
+            return ENOMEM;
+    }
     qp->dest_rank = rank;
     qp->dest_device = device;
     qp->dest_qp_num = request->dest_qp_num;
     s->ports[qp->rank][qp->device].used_at = engine_now(fabric_engine(sched_net(s))).ps;
     if (!qp->is_direct)
         sched_post_early(view, request->qp);
-    join_peers(s, request->qp);
+    join_peers(view, request->qp);
     return 0;
 }
 
@@ -334,13 +352,14 @@ int sched_reset_qp(const struct sched_view *view, uint32_t client, uint32_t ix)
     if (s->qp_count == SCHED_QPS || sched_client_at(s, client)->qp_count >= SCHED_CLIENT_QPS)
         return ENOMEM;
     sched_flush_qp(view, ix, false);
-    if (qp->fabric == ID_NONE && !sched_is_datagram(qp))
+    if (!sched_has_way(qp) && !sched_is_datagram(qp))
         return 0;
     /* The other end names nobody now; it can be met again without a reset of its own. */
     if (qp->peer != ID_NONE)
         sched_qp_at(s, qp->peer)->peer = ID_NONE;
-    if (!sched_release_ways(s, qp))
+    if (!sched_release_ways(s, qp) || qp->is_local)
         leave_behind(s, ix);
+    qp->is_local = false;
     qp->fabric = ID_NONE;
     memset(qp->ways, 0, sizeof qp->ways);
     qp->order_head = ID_NONE;

@@ -60,6 +60,7 @@ struct sched_client {
     uint32_t open_sends, open_blind;
     int64_t min_wire;  /* among the open sends since there was none */
     uint64_t commands; /* executed */
+    uint32_t forgiven; /* questions to the outside that will have no answer */
     uint32_t late_head, late_tail, late_count;
     uint32_t taken;    /* commands out of its ring ... */
     uint32_t told;     /* ... and events into the other, as the cursors have to say */
@@ -84,6 +85,7 @@ struct sched_actor {
     uint32_t outside_seen; /* entries of the log of actions */
     uint32_t lately;       /* commands of its client at the last confirmation, low bits */
     int64_t retry;         /* external: when to try again; or never */
+    bool is_asleep;
 };
 
 struct sched_qp {
@@ -102,9 +104,11 @@ struct sched_qp {
     int64_t last_recv, last_send;    /* direct: latest completions, which keep their order */
     uint32_t srq;                    /* where its receives are; ID_NONE: here */
     uint32_t limit;                  /* SRQ: tells when it holds fewer; 0: does not */
+    bool is_local;                   /* leads to a queue pair of the same device */
+    int64_t local_free;              /* ... by which the last message has left */
     bool is_open;                    /* UD: takes datagrams */
     uint32_t qkey;
-    uint32_t order_head, order_tail; /* UD: sends that are not completed */
+    uint32_t order_head, order_tail; /* UD: sends not completed; local: before there is a peer */
     uint32_t ways[PROTO_RANKS_MAX];  /* UD: queue pair of the fabric to a rank, + 1; 0: none yet */
     int64_t ps_per_kib;
     int64_t latency;
@@ -162,6 +166,9 @@ struct sched {
     uint32_t culprit; /* client that is not believed any more; ID_NONE */
     uint32_t damage;  /* enum sched_damage */
     bool is_started;
+    bool has_launcher;
+    bool is_held;     /* time stands still for the sake of the outside */
+    bool is_forgiven; /* ... no longer, until somebody has acted */
     bool sends_early;
     bool drops; /* what meets no receive: nothing is foreseen */
     bool stop;  /* an idle actor may go on: leave the fabric's loop */
@@ -241,6 +248,10 @@ static inline void sched_mix(struct sched *s, uint64_t x)
     s->hash ^= s->hash >> 29;
 }
 
+/* sched_hold.c: must the actor, who acts at `t` unless something happens before, wait for the
+ * outside? `by_time`: it is a sleep's end or a timeout. */
+bool sched_must_hold(const struct sched_view *view, uint32_t actor, int64_t t, bool by_time);
+
 /* The client's memory makes no sense, or it asks for more than there is. */
 static inline void sched_blame(struct sched *s, uint32_t client, enum sched_damage why)
 {
@@ -284,6 +295,15 @@ void sched_lose(const struct sched_view *view, uint32_t send);
 /* The first of a list, taken out; the list is not empty. */
 uint32_t sched_pop(const struct sched *s, uint32_t *head);
 void sched_append(const struct sched *s, uint32_t *head, uint32_t *tail, uint32_t wr);
+
+/* Sends what a local queue pair has kept for its peer, which is there now. */
+void sched_send_kept(const struct sched_view *view, uint32_t qp);
+
+/* Does it lead anywhere? */
+static inline bool sched_has_way(const struct sched_qp *qp)
+{
+    return qp->fabric != ID_NONE || qp->is_local;
+}
 
 /* Where the queue pair's receives are. */
 static inline struct sched_qp *sched_receives_of(const struct sched *s, struct sched_qp *qp)
@@ -329,6 +349,9 @@ int sched_limited(struct sched *s, uint32_t client, const struct proto_limited_r
 void sched_give_back(struct sched *s, uint32_t client);
 /* A place for a queue pair or an SRQ, all zero but for the lists; ID_NONE: no more. */
 uint32_t sched_add_qp(struct sched *s, uint32_t client, uint32_t device);
+/* From a device to itself, where such messages are delivered? */
+bool sched_is_loop(const struct sched *s, uint32_t rank, uint32_t device, uint32_t to_rank,
+                   uint32_t to_device);
 /* Whose GID is it? */
 bool sched_gid_owner(const struct sched *s, const uint8_t *gid, uint32_t *ret_rank,
                      uint32_t *ret_device);

@@ -5,7 +5,7 @@
  * A UD queue pair has no peer: each send names a port (by its GID, which an address handle turned
  * into a place) and a queue pair there. It leaves by the cable of the queue pair's own device, so
  * only what that cable leads to can be reached: the other end's port, or, through a hub, ports of
- * its other cables. Nothing is routed from cable to cable, as on Macs.
+ * its other cables. Nothing is routed from cable to cable, as on Macs. A device reaches itself.
  *
  * A datagram is dropped, without a word to anybody, when it reaches no UD queue pair of that number
  * that is in RTR or RTS on the very port, when the Q keys differ, or when no receive is posted.
@@ -42,8 +42,11 @@ int sched_find_gid(const struct sched *s, uint32_t client,
 
     if (sched_query_port(s, from, request->qp, state) != 0)
         return EINVAL;
-    if (!sched_gid_owner(s, request->dgid, &rank, &device) || rank == from ||
-        !sched_route_at(s, from, request->qp, rank)->exists || state[0] != PROTO_PORT_ACTIVE)
+    if (!sched_gid_owner(s, request->dgid, &rank, &device))
+        return ETIMEDOUT;
+    if (!sched_is_loop(s, from, request->qp, rank, device) &&
+        (rank == from || !sched_route_at(s, from, request->qp, rank)->exists ||
+         state[0] != PROTO_PORT_ACTIVE))
         return ETIMEDOUT;
     reply[0] = PROTO_PLACE(rank, device);
     return 0;
@@ -69,9 +72,12 @@ bool sched_choose_way(struct sched *s, struct sched_qp *qp, const struct proto_c
     if (command->remote_addr >= PROTO_PLACES)
         return false;
     rank = PROTO_PLACE_RANK((uint32_t)command->remote_addr);
-    if (rank >= s->rank_count || !sched_route_at(s, qp->rank, qp->device, rank)->exists)
+    qp->is_local = sched_is_loop(s, qp->rank, qp->device, rank,
+                                 PROTO_PLACE_DEVICE((uint32_t)command->remote_addr));
+    if (!qp->is_local && (rank >= s->rank_count || rank == qp->rank ||
+                          !sched_route_at(s, qp->rank, qp->device, rank)->exists))
         return false;
-    if (qp->ways[rank] == 0) {
+    if (!qp->is_local && qp->ways[rank] == 0) {
         uint32_t made = sched_make_way(s, qp, rank);
 
         if (made == ID_NONE)

@@ -521,11 +521,47 @@ static simtime reach(struct sched *s, int64_t t)
     return engine_now(engine);
 }
 
-static void post_send(struct sched *s, struct sched_qp *qp, struct sched_client *client,
-                      uint32_t ix, const struct proto_command *command)
+/* A message to the same device loads no cable: it takes a message's time on a wire of its own, and
+ * the latency. */
+static void post_local(const struct sched_view *view, struct sched_qp *qp, uint32_t ix, int64_t now)
 {
+    struct sched *s = view->sched;
+    uint64_t length = sched_wr_at(s, ix)->length;
+    struct fabric_completion c = {.wr_id = ix, .peer_wr_id = ix, .length = {length}};
+
+    if (qp->peer == ID_NONE && !sched_is_datagram(qp)) {
+        sched_append(s, &qp->order_head, &qp->order_tail, ix);
+        return;
+    }
+    qp->local_free = time_add(time_max(now, qp->local_free), time_wire(length, qp->ps_per_kib));
+    c.at.ps = qp->local_free;
+    on_completed(&view, &c);
+    c.at.ps = time_add(c.at.ps, qp->latency);
+    c.is_recv = true;
+    on_completed(&view, &c);
+}
+
+void sched_send_kept(const struct sched_view *view, uint32_t qp_ix)
+{
+    struct sched *s = view->sched;
+    struct sched_qp *qp = sched_qp_at(s, qp_ix);
+
+    while (qp->order_head != ID_NONE)
+        post_local(view, qp, sched_pop(s, &qp->order_head),
+                   engine_now(fabric_engine(sched_net(s))).ps);
+}
+
+static bool is_blind_on(const struct sched *s, const struct sched_qp *qp, uint32_t way)
+{
+    return !qp->is_local && (s->sends_early || !fabric_qp_foresees(sched_net(s), (qp_id){way}));
+}
+
+static void post_send(const struct sched_view *view, struct sched_qp *qp,
+                      struct sched_client *client, uint32_t ix, const struct proto_command *command)
+{
+    struct sched *s = view->sched;
     uint32_t way = sched_is_datagram(qp) ? qp->ways[qp->dest_rank] - 1 : qp->fabric;
-    bool is_blind = s->sends_early || !fabric_qp_foresees(sched_net(s), (qp_id){way});
+    bool is_blind = is_blind_on(s, qp, way);
     simtime now;
 
     if (!sched_is_reliable(qp)) {
@@ -540,6 +576,10 @@ static void post_send(struct sched *s, struct sched_qp *qp, struct sched_client 
     now = reach(s, command->t);
     if (sched_is_datagram(qp))
         sched_append(s, &qp->order_head, &qp->order_tail, ix);
+    if (qp->is_local) {
+        post_local(view, qp, ix, now.ps);
+        return;
+    }
     (void)fabric_post_send(sched_net(s), (qp_id){way}, (simtime){sched_wake_cable(s, qp, now.ps)},
                            ix, (bytecount){command->length});
 }
@@ -579,7 +619,7 @@ static void execute_post(const struct sched_view *view, const struct proto_comma
     bool is_send = command->kind == PROTO_COMMAND_SEND;
     uint32_t ix;
 
-    if (!qp || (is_send && qp->fabric == ID_NONE && !sched_is_datagram(qp)))
+    if (!qp || (is_send && !sched_has_way(qp) && !sched_is_datagram(qp)))
         return; /* destroyed meanwhile, or never connected: the client knows */
     if (is_send ? qp->sends_open >= qp->send_wrs : qp->recvs_open >= receives_most(qp)) {
         sched_blame(s, client_ix, SCHED_TOO_MUCH);
@@ -609,7 +649,7 @@ static void execute_post(const struct sched_view *view, const struct proto_comma
         return;
     }
     if (is_send)
-        post_send(s, qp, client, ix, command);
+        post_send(view, qp, client, ix, command);
     else
         post_recv(view, qp, ix, reach(s, command->t));
     /* The fabric reports what became certain when it runs next. */

@@ -30,6 +30,9 @@ SHIM_EXPORT const struct proto_agreed *client_agreed(void);
 SHIM_EXPORT bool client_join(void);
 SHIM_EXPORT bool client_is_joined(void);
 
+/* The process's rank, from our launcher or from an MPI's; false: it has none. */
+bool client_find_rank(uint32_t *ret);
+
 /* The calling thread's actor; NULL for a thread that is not under the clock: then act as if the
  * shim were not there. Never parks. */
 SHIM_EXPORT struct actor *actor_self(void);
@@ -125,6 +128,9 @@ SHIM_EXPORT const void *arena_peer(uint32_t client, uint64_t slot, uint64_t byte
 uint32_t actor_new(struct actor *creator); /* PROTO_ACTORS_MAX: no more */
 void actor_begin(uint32_t number);
 void actor_end(struct actor *a); /* the thread is about to exit */
+
+/* Books a question to the outside, or the answer: so many more sockets wait for one. */
+void client_asked(bool is_question, int more);
 
 /* In a child of fork: the process is no client any more, actor_self() is NULL. Takes no lock and
  * leaves the shared memory alone: it belongs to the parent. */

@@ -224,12 +224,29 @@ static void case_handles(struct rank *r)
     memcpy(attr.grh.dgid.raw, r->other.gid, 16);
     attr.grh.dgid.raw[13] ^= 1; /* nobody's */
     CHECK(r, !ibv_create_ah(r->pd, &attr) && errno == ETIMEDOUT);
-    memcpy(attr.grh.dgid.raw, r->mine.gid, 16);
-    CHECK(r, !ibv_create_ah(r->pd, &attr) && errno == ETIMEDOUT);
     attr.is_global = 0; /* no LIDs */
     CHECK(r, !ibv_create_ah(r->pd, &attr) && errno == EINVAL);
     r->ah = NULL;
     CHECK(r, send_to(r, r->other.ud, QKEY, 1, 1) == EINVAL);
+    r->ah = ah;
+}
+
+/* A device reaches itself, and its datagram is not taken for anybody else's. */
+static void case_self(struct rank *r)
+{
+    struct ibv_ah_attr attr = {.is_global = 1, .port_num = 1, .grh.sgid_index = 1};
+    struct ibv_ah *ah = r->ah;
+    struct ibv_wc wc;
+
+    memcpy(attr.grh.dgid.raw, r->mine.gid, 16);
+    r->ah = ibv_create_ah(r->pd, &attr);
+    memset(slot(r, 1), 0x40 + (int)r->number, 8);
+    CHECK(r, r->ah && receive(r, r->ud, 0, SLOT) == 0);
+    rest(1000000);
+    CHECK(r, send_to(r, r->mine.ud, QKEY, 1, 8) == 0 && is_sent(r, 1));
+    CHECK(r, take(r->cq, &wc) && wc.byte_len == GRH + 8 && wc.src_qp == r->mine.ud);
+    CHECK(r, slot(r, 0)[GRH + 7] == 0x40 + r->number);
+    CHECK(r, ibv_destroy_ah(r->ah) == 0);
     r->ah = ah;
 }
 
@@ -486,7 +503,7 @@ static bool connect_all(struct rank *r)
 int main(int argc, char **argv)
 {
     static void (*const cases[])(struct rank * r) = {
-        case_datagram, case_dropped, case_sizes,       case_handles,
+        case_datagram, case_dropped, case_sizes,       case_handles, case_self,
         case_many,     case_shared,  case_descriptors, case_last,
     };
     const char *coordinator = getenv("JACCL_COORDINATOR");

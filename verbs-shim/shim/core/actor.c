@@ -47,6 +47,7 @@ struct actor {
     int64_t vt;
     int64_t lease;
     uint64_t calls; /* other than polls */
+    bool is_asleep;
     int64_t left;   /* the thread's processor time when the program went on, in nanoseconds */
 };
 
@@ -229,6 +230,7 @@ static enum proto_resume park(struct actor *a, enum proto_park why)
 
     self = NULL;
     chan->park = (uint32_t)why;
+    chan->is_asleep = a->is_asleep;
     show_time(a);
     atomic_store_explicit(&chan->turn, 0, memory_order_release);
     if (client.hub) {
@@ -292,9 +294,11 @@ void actor_sleep_until(struct actor *a, simtime t)
     if (t.ps <= a->vt)
         return;
     a->vt = t.ps;
+    a->is_asleep = true;
     show_time(a);
-    if (a->vt >= a->lease)
+    if (a->vt >= a->lease || client.segment->agreed.has_launcher)
         (void)park(a, PROTO_PARK_TURN);
+    a->is_asleep = false;
     book_wait(a, PROTO_WAIT_SLEEP, since);
 }
 

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stdint.h>
 
@@ -16,6 +17,15 @@ static void give_up(void)
 {
     shim_log("the shared memory is damaged: this process ends");
     sys_die();
+}
+
+void client_asked(bool is_question, int more)
+{
+    struct proto_asked *asked = &client.segment->asked;
+
+    if (is_question)
+        (void)atomic_fetch_add_explicit(&asked->count, 1, memory_order_relaxed);
+    (void)atomic_fetch_add_explicit(&asked->open, (uint32_t)more, memory_order_relaxed);
 }
 
 static void (*look_for_completions)(struct actor *a, struct actor_watch *ret);

@@ -3,9 +3,9 @@
  * DOC: Joining
  *
  * A process of a run finds the conductor's socket in its environment. It joins when it is clear
- * that it will use verbs: at start if one of its objects is linked against libibverbs, else when
- * it loads a verbs library or makes its first verbs call. Shells, launchers and tools that merely
- * inherit the environment never do, and notice nothing.
+ * that it will use verbs: at start if one of its objects is linked against libibverbs, UCX or an
+ * MPI, else when it loads a verbs library or makes its first verbs call. Shells, launchers and
+ * tools that merely inherit the environment never do, and notice nothing.
  *
  * Joining waits until every rank is there; then the clock stands at zero for all of them.
  */
@@ -67,8 +67,7 @@ static bool refuse(const char *why)
     return false;
 }
 
-/* The rank, from our launcher or from an MPI's. */
-static bool find_rank(uint32_t *ret)
+bool client_find_rank(uint32_t *ret)
 {
     static const char *const names[] = {PROTO_ENV_RANK, "OMPI_COMM_WORLD_RANK", "PMIX_RANK",
                                         "PMI_RANK"};
@@ -204,7 +203,7 @@ static bool join(const char *name)
     struct proto_welcome welcome;
     int fds[1 + 2 * PROTO_CLIENTS_MAX];
 
-    if (!find_rank(&hello.rank))
+    if (!client_find_rank(&hello.rank))
         return refuse("no rank in the environment (" PROTO_ENV_RANK ")");
     strncpy(hello.program, program_invocation_short_name, sizeof hello.program - 1);
     client.socket = dial(name);
@@ -294,11 +293,18 @@ static bool is_launcher(void)
     return false;
 }
 
+/* Verbs, and libraries that load them later, after they have talked to other ranks. */
 static bool is_verbs_name(const char *name)
 {
+    static const char *const libraries[] = {"libibverbs.so", "libuct.so", "libucp.so", "libmpi.so",
+                                            "libmpich.so"};
     const char *slash = strrchr(name, '/');
 
-    return strncmp(slash ? slash + 1 : name, "libibverbs.so", strlen("libibverbs.so")) == 0;
+    for (size_t i = 0; i < sizeof libraries / sizeof libraries[0]; i++) {
+        if (strncmp(slash ? slash + 1 : name, libraries[i], strlen(libraries[i])) == 0)
+            return true;
+    }
+    return false;
 }
 
 /* Stops at an object that needs libibverbs. */

@@ -4,8 +4,9 @@
  *
  * UCX and others look for devices in /sys/class/infiniband and /dev/infiniband before they open
  * one; perftest asks /proc/cpuinfo how fast rdtsc counts. The conductor makes a tree of such files
- * and names it in TBMESH_TREE; these paths, and what lies below the folders, lead there, for every process of the run, under the clock or not. Paths relative to a
- * directory of the tree need nothing. realpath says where the file really is.
+ * for each rank and names it in TBMESH_TREE; these paths, and what lies below the folders, lead
+ * there, for every process of a rank, under the clock or not. Paths relative to a directory of the
+ * tree need nothing. realpath says where the file really is.
  *
  * The C library opens files also by itself (fopen, opendir, scandir), so these are wrapped as well;
  * names ending in 64 are the same functions on a 64-bit machine.
@@ -20,12 +21,35 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "verbs-shim/proto/proto.h"
+#include "verbs-shim/shim/actor.h"
 #include "verbs-shim/shim/export.h"
 #include "verbs-shim/shim/libc/real.h"
 
-#define TREE_VARIABLE "TBMESH_TREE"
+#define RANK_DIGITS 2U
 
 static char tree[PATH_MAX];
+
+/* A name that ends in '-' is one of several, by rank. */
+static void find_root(const char *name)
+{
+    size_t length = name ? strlen(name) : 0;
+    uint32_t rank;
+
+    if (length == 0 || length + RANK_DIGITS >= sizeof(tree))
+        return;
+    if (name[length - 1] != '-') {
+        memcpy(tree, name, length + 1);
+        return;
+    }
+    if (!client_find_rank(&rank))
+        return;
+    memcpy(tree, name, length);
+    if (rank >= 10)
+        tree[length++] = (char)('0' + rank / 10 % 10);
+    tree[length++] = (char)('0' + rank % 10);
+    tree[length] = '\0';
+}
 
 /* The tree's folder; NULL: none. */
 static const char *tree_find(void)
@@ -38,11 +62,7 @@ static const char *tree_find(void)
     static _Atomic int state = UNKNOWN;
 
     if (atomic_load_explicit(&state, memory_order_acquire) == UNKNOWN) {
-        const char *name = getenv(TREE_VARIABLE); // NOLINT(concurrency-mt-unsafe): start-up
-        size_t length = name ? strlen(name) : 0;
-
-        if (length > 0 && length < sizeof(tree))
-            memcpy(tree, name, length + 1);
+        find_root(getenv(PROTO_ENV_TREE)); // NOLINT(concurrency-mt-unsafe): start-up
         atomic_store_explicit(&state, tree[0] ? FOUND : NONE, memory_order_release);
     }
     return atomic_load_explicit(&state, memory_order_acquire) == FOUND ? tree : NULL;

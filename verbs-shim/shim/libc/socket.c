@@ -18,6 +18,7 @@
 #include <sys/file.h>
 #include <unistd.h>
 
+#include "verbs-shim/shim/libc/asked.h"
 #include "verbs-shim/shim/libc/fd.h"
 #include "verbs-shim/shim/libc/real.h"
 #include "verbs-shim/shim/libc/vclock.h"
@@ -263,6 +264,7 @@ SHIM_EXPORT int close(int fd)
     kind = fd_kind_of(fd);
     if (kind != FD_FILE)
         begin_outside(a);
+    asked_closed(fd);
     rc = REAL(close)(fd);
     if (rc == 0)
         announce_closed(a, fd, kind);

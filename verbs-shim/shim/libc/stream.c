@@ -21,6 +21,7 @@
 #include <unistd.h>
 
 #include "verbs-shim/shim/guest.h"
+#include "verbs-shim/shim/libc/asked.h"
 #include "verbs-shim/shim/libc/fd.h"
 #include "verbs-shim/shim/libc/real.h"
 #include "verbs-shim/shim/libc/vclock.h"
@@ -149,6 +150,8 @@ static int transfer_step(struct actor *a, struct transfer *t)
     }
     if (t->result == -1)
         return t->error;
+    if (t->kind == FD_SOCKET && (t->result > 0 || !t->is_write))
+        asked_note(t->fd, t->is_write);
     if (t->result > 0 && (t->is_write || t->result >= MAKES_ROOM))
         actor_acted_outside(a);
     return 0;

@@ -210,6 +210,18 @@ bool actor_wait_watching(struct actor *a, bool (*try)(void *ctx), void *ctx, sim
     return actor_wait_outside(a, try, ctx, deadline);
 }
 
+void client_asked(bool is_question, int more)
+{
+    (void)is_question;
+    (void)more;
+}
+
+bool client_find_rank(uint32_t *ret)
+{
+    *ret = 3;
+    return true;
+}
+
 void client_look(struct actor *a, struct actor_watch *ret)
 {
     (void)a;
