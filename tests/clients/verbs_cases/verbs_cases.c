@@ -162,7 +162,7 @@ static void case_datagram(struct rank *r)
     }
     CHECK(r, take(r->cq, &wc) && wc.status == IBV_WC_SUCCESS && wc.opcode == IBV_WC_RECV);
     CHECK(r, wc.byte_len == GRH + 100 && wc.wc_flags == IBV_WC_GRH && wc.wr_id == 0);
-    CHECK(r, wc.src_qp == r->other.ud && wc.qp_num == r->mine.ud);
+    CHECK(r, wc.src_qp == r->other.ud && wc.qp_num == r->mine.ud && wc.sl == 10);
     CHECK(r, has_header(r, slot(r, 0)) && slot(r, 0)[GRH] == 0x5a && slot(r, 0)[GRH + 99] == 0x5a);
 
     struct ibv_grh header;

@@ -9,7 +9,7 @@
  *
  * Every datagram brings a header of 40 bytes. It is what RoCE v2 has in front: between two
  * IPv4-mapped GIDs an IPv4 header in the last 20 bytes, else an IPv6 header, which is laid out as a
- * global route header (InfiniBand specification, volume 1, annex A17).
+ * global route header (InfiniBand specification, volume 1, annex A17). A completion says which.
  */
 #include "verbs-shim/shim/verbs/ah.h"
 
@@ -69,6 +69,13 @@ static void make_header(uint8_t *to, const uint8_t *source, const struct ibv_glo
     to[7] = grh->hop_limit;
     memcpy(to + GID_SOURCE, source, 16);
     memcpy(to + GID_DEST, dest, 16);
+}
+
+/* Bit 3: there is an UDP header; the rest: 1 IPv6, 2 IPv4. So do Mellanox's adapters, and UCX takes
+ * all for such (uct_ud_iface_check_grh in UCX 1.13, src/uct/ib/ud/base/ud_iface.h). */
+uint8_t ah_header_kind(const unsigned char *header)
+{
+    return header[0] >> 4 == VERSION_6 ? 9 : 10;
 }
 
 void ah_put_header(const struct ah *ah, uint32_t length, unsigned char *ret)

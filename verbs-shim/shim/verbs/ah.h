@@ -19,6 +19,8 @@ struct ah {
     uint8_t header[PROTO_GRH_BYTES];
 };
 
+/* What completions say of a header, as their service level. */
+uint8_t ah_header_kind(const unsigned char *header);
 /* The header of a datagram of `length` bytes. */
 void ah_put_header(const struct ah *ah, uint32_t length, unsigned char *ret);
 

@@ -17,6 +17,7 @@
 #include <stdint.h>
 #include <string.h>
 
+#include "verbs-shim/shim/verbs/ah.h"
 #include "verbs-shim/shim/verbs/channel.h"
 #include "verbs-shim/shim/verbs/cq.h"
 #include "verbs-shim/shim/verbs/fold.h"
@@ -63,7 +64,7 @@ void poll_take_events(void)
 
 /* Copies the bytes into the scatter list. Returns the status of the completion. */
 static enum ibv_wc_status scatter(const struct pd *pd, const struct work *work,
-                                  const struct proto_event *event)
+                                  struct proto_event *event)
 {
     const unsigned char *from = arena_peer(event->peer, event->slot, event->length);
     const struct ibv_sge *sges = queue_sges(work);
@@ -71,6 +72,8 @@ static enum ibv_wc_status scatter(const struct pd *pd, const struct work *work,
 
     if (from == NULL)
         return IBV_WC_GENERAL_ERR;
+    if (event->flags & PROTO_HAS_GRH)
+        event->rkey = ah_header_kind(from);
     for (uint32_t i = 0; i < work->sge_count && left > 0; i++) {
         size_t step = left < sges[i].length ? (size_t)left : sges[i].length;
         void *to = memory_at(pd, &sges[i], IBV_ACCESS_LOCAL_WRITE);
@@ -133,8 +136,10 @@ static void fill(struct ibv_wc *wc, const struct qp *qp, const struct work *work
         wc->wc_flags |= IBV_WC_WITH_IMM;
         wc->imm_data = event->imm;
     }
-    if (event->flags & PROTO_HAS_GRH)
+    if (event->flags & PROTO_HAS_GRH) {
         wc->wc_flags |= IBV_WC_GRH;
+        wc->sl = (uint8_t)event->rkey;
+    }
 }
 
 /* The first completion of the queue, into *wc. */
