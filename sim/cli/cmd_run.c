@@ -220,6 +220,19 @@ static bool take_clock_flags(const struct run_flags *flags, struct conductor_opt
     return true;
 }
 
+static bool take_profile(const char *name, struct conductor_options *options)
+{
+    options->has_lids = name && strcmp(name, "infiniband") == 0;
+    options->profile = PROTO_APPLE;
+    if (options->has_lids || (name && strcmp(name, "verbs") == 0))
+        options->profile = PROTO_VERBS;
+    else if (name && strcmp(name, "apple") != 0) {
+        log_error("run: --profile is 'apple', 'verbs' or 'infiniband', not '%s'", name);
+        return false;
+    }
+    return true;
+}
+
 static bool take_flags(const struct run_flags *flags, struct conductor_options *options)
 {
     if (flags->variant && strcmp(flags->variant, "observed") != 0 &&
@@ -227,11 +240,8 @@ static bool take_flags(const struct run_flags *flags, struct conductor_options *
         log_error("run: --variant is 'observed' or 'technote', not '%s'", flags->variant);
         return false;
     }
-    if (flags->profile && strcmp(flags->profile, "apple") != 0 &&
-        strcmp(flags->profile, "verbs") != 0) {
-        log_error("run: --profile is 'apple' or 'verbs', not '%s'", flags->profile);
+    if (!take_profile(flags->profile, options))
         return false;
-    }
     if (flags->ranks < 0 || (uint32_t)flags->ranks > PROTO_RANKS_MAX) {
         log_error("run: --ranks takes 1 to %u", PROTO_RANKS_MAX);
         return false;
@@ -246,8 +256,6 @@ static bool take_flags(const struct run_flags *flags, struct conductor_options *
     }
     if (!take_compute(flags->compute, options))
         return false;
-    options->profile =
-        flags->profile && strcmp(flags->profile, "verbs") == 0 ? PROTO_VERBS : PROTO_APPLE;
     options->variant =
         flags->variant && strcmp(flags->variant, "observed") == 0 ? PROTO_OBSERVED : PROTO_TECHNOTE;
     options->ranks = (uint32_t)flags->ranks;
@@ -291,7 +299,7 @@ static int run_run(struct cli *cli, int argc, char **argv)
     const GOptionEntry own[] = {
         {"ranks", 'n', 0, G_OPTION_ARG_INT, &flags.ranks, "how many Macs take part; all", "N"},
         {"profile", 0, 0, G_OPTION_ARG_STRING, &flags.profile,
-         "what devices offer: apple (default) or verbs, what Linux programs expect", "NAME"},
+         "what devices offer: apple (default), verbs (as RoCE adapters) or infiniband", "NAME"},
         {"variant", 0, 0, G_OPTION_ARG_STRING, &flags.variant,
          "where Apple's text and reports differ: technote (default) or observed", "NAME"},
         {"quirk", 0, 0, G_OPTION_ARG_STRING_ARRAY, &flags.quirks,

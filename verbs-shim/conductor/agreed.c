@@ -348,6 +348,7 @@ void agreed_fill(const struct scenario *scenario, const struct conductor_options
     if (options->variant == PROTO_OBSERVED)
         ret->quirks |= OBSERVED;
     ret->has_launcher = options->is_launcher;
+    ret->has_lids = options->has_lids;
     ret->is_inline = options->driver == CONDUCTOR_INLINE;
     ret->cpu = options->cpu >= 0 ? (uint32_t)options->cpu : PROTO_ANY_CPU;
     ret->spin = options->spin >= 0 ? (uint32_t)options->spin : 0;

@@ -37,6 +37,7 @@ struct conductor_options {
     enum conductor_driver driver;
     bool is_parallel;
     bool keeps_aslr;
+    bool has_lids;         /* profile `verbs` over InfiniBand: ports have LIDs */
     bool is_launcher;      /* the one command starts the ranks itself, as mpirun does */
     bool is_quiet;         /* no output of ranks */
     bool prints_to_stderr; /* what ranks print on stdout as well: stdout is for the result */

@@ -29,6 +29,7 @@
 struct tree {
     const char *root; /* borrowed */
     bool has_failed;
+    bool has_lids;
     struct err *reterr;
 };
 
@@ -87,7 +88,7 @@ static void put_gid(struct tree *tree, const char *port, uint32_t index, const u
     (void)snprintf(name, sizeof name, "%s/gids/%u", port, index);
     put_file(tree, name, "%s\n", text);
     (void)snprintf(name, sizeof name, "%s/gid_attrs/types/%u", port, index);
-    put_file(tree, name, "RoCE v2\n");
+    put_file(tree, name, "%s\n", tree->has_lids ? "IB/RoCE v1" : "RoCE v2");
 }
 
 static void put_port(struct tree *tree, const char *folder, const struct proto_device *device)
@@ -102,7 +103,7 @@ static void put_port(struct tree *tree, const char *folder, const struct proto_d
         put_file(tree, name, "%s\n", device->name + strlen("rdma_"));
     }
     (void)snprintf(name, sizeof name, "%s/link_layer", port);
-    put_file(tree, name, "Ethernet\n");
+    put_file(tree, name, "%s\n", tree->has_lids ? "InfiniBand" : "Ethernet");
     (void)snprintf(name, sizeof name, "%s/pkeys/0", port);
     put_file(tree, name, "0xffff\n");
     (void)snprintf(name, sizeof name, "%s/state", port);
@@ -141,7 +142,7 @@ static void put_device(struct tree *tree, uint32_t index, const struct proto_dev
 
 bool device_tree_make(const char *root, const struct proto_agreed *agreed, struct err *reterr)
 {
-    struct tree tree = {.root = root, .reterr = reterr};
+    struct tree tree = {.root = root, .has_lids = agreed->has_lids != 0, .reterr = reterr};
 
     put_file(&tree, "/sys/class/infiniband_verbs/abi_version", "6\n");
     for (uint32_t i = 0; i < agreed->device_count; i++)

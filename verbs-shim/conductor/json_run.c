@@ -136,6 +136,13 @@ static void add_clock(JsonBuilder *builder, const struct conductor_options *opti
 }
 
 /* How the programs were run, and what that leaves out. */
+static const char *profile_name(const struct conductor_options *options)
+{
+    if (options->profile == PROTO_APPLE)
+        return "apple";
+    return options->has_lids ? "infiniband" : "verbs";
+}
+
 static void add_terms(JsonBuilder *builder, const struct run_report *report)
 {
     const struct conductor_options *options = &report->outcome->options;
@@ -148,7 +155,7 @@ static void add_terms(JsonBuilder *builder, const struct run_report *report)
     else if (options->compute == CONDUCTOR_COMPUTE_MEASURED)
         (void)snprintf(compute, sizeof compute, "measured here, times %u.%03u",
                        options->compute_permille / 1000, options->compute_permille % 1000);
-    json_add_text(builder, "profile", options->profile == PROTO_VERBS ? "verbs" : "apple");
+    json_add_text(builder, "profile", profile_name(options));
     json_add_text(builder, "variant", options->variant == PROTO_OBSERVED ? "observed" : "technote");
     add_quirks(builder, &options->quirks);
     add_clock(builder, options);

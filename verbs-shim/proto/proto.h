@@ -164,6 +164,7 @@ struct proto_limited_request {
 #define PROTO_PLACE(rank, device) ((rank)*PROTO_DEVICES_MAX + (device))
 #define PROTO_PLACE_RANK(place)   ((place) / PROTO_DEVICES_MAX)
 #define PROTO_PLACE_DEVICE(place) ((place) % PROTO_DEVICES_MAX)
+#define PROTO_LID(place)          ((place) + 1)
 #define PROTO_PLACES              (PROTO_RANKS_MAX * PROTO_DEVICES_MAX)
 
 /* Bytes in front of each datagram that is received: the global route header, also where the wire
@@ -184,6 +185,7 @@ struct proto_connect_request {
     uint8_t dgid[16];
     uint32_t is_gid_checked; /* apple: a GID beyond the cable is ETIMEDOUT */
     uint32_t sgid_index;
+    uint32_t dlid; /* not 0: names the port in place of dgid */
 };
 
 union proto_call_args {
@@ -346,6 +348,8 @@ struct proto_agreed {
     int64_t epoch_ns;         /* CLOCK_REALTIME at virtual time zero */
     uint32_t device_count;
     uint32_t has_launcher; /* ranks talk to processes outside the run */
+    uint32_t has_lids;     /* InfiniBand in place of Ethernet: PROTO_LID names a port */
+    uint32_t pad0;
     struct proto_device device[PROTO_DEVICES_MAX];
     char host[64];
     char machine[64];

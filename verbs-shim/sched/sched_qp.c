@@ -147,6 +147,18 @@ bool sched_gid_owner(const struct sched *s, const uint8_t *gid, uint32_t *ret_ra
     return false;
 }
 
+bool sched_find_port(const struct sched *s, const struct proto_connect_request *request,
+                     uint32_t *ret_rank, uint32_t *ret_device)
+{
+    uint32_t place = request->dlid - 1;
+
+    if (request->dlid == 0)
+        return sched_gid_owner(s, request->dgid, ret_rank, ret_device);
+    *ret_rank = PROTO_PLACE_RANK(place);
+    *ret_device = PROTO_PLACE_DEVICE(place);
+    return *ret_rank < s->rank_count && *ret_device < sched_agreed(s, *ret_rank)->device_count;
+}
+
 bool sched_is_loop(const struct sched *s, uint32_t rank, uint32_t device, uint32_t to_rank,
                    uint32_t to_device)
 {
@@ -169,7 +181,7 @@ static int resolve(const struct sched *s, const struct sched_qp *from,
         if (!is_ipv4_mapped(port->gid[request->sgid_index]))
             return EINVAL;
     }
-    if (!sched_gid_owner(s, request->dgid, ret_rank, ret_device))
+    if (!sched_find_port(s, request, ret_rank, ret_device))
         return ETIMEDOUT;
     if (sched_is_loop(s, from->rank, from->device, *ret_rank, *ret_device))
         return 0;

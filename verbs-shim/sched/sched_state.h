@@ -349,6 +349,9 @@ int sched_limited(struct sched *s, uint32_t client, const struct proto_limited_r
 void sched_give_back(struct sched *s, uint32_t client);
 /* A place for a queue pair or an SRQ, all zero but for the lists; ID_NONE: no more. */
 uint32_t sched_add_qp(struct sched *s, uint32_t client, uint32_t device);
+/* The port that the request names. */
+bool sched_find_port(const struct sched *s, const struct proto_connect_request *request,
+                     uint32_t *ret_rank, uint32_t *ret_device);
 /* From a device to itself, where such messages are delivered? */
 bool sched_is_loop(const struct sched *s, uint32_t rank, uint32_t device, uint32_t to_rank,
                    uint32_t to_device);

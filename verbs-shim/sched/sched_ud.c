@@ -42,7 +42,7 @@ int sched_find_gid(const struct sched *s, uint32_t client,
 
     if (sched_query_port(s, from, request->qp, state) != 0)
         return EINVAL;
-    if (!sched_gid_owner(s, request->dgid, &rank, &device))
+    if (!sched_find_port(s, request, &rank, &device))
         return ETIMEDOUT;
     if (!sched_is_loop(s, from, request->qp, rank, device) &&
         (rank == from || !sched_route_at(s, from, request->qp, rank)->exists ||

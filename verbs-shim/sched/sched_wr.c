@@ -305,6 +305,8 @@ void sched_finish_recv(const struct sched_view *view, uint32_t recv_ix, uint32_t
         .peer = sched_qp_at(s, send->qp)->client,
         .imm = send->imm,
         .src_qp = sched_qp_at(s, send->qp)->qp_num,
+        .remote_addr =
+            PROTO_PLACE(sched_qp_at(s, send->qp)->rank, sched_qp_at(s, send->qp)->device),
         .token = send_ix,
     };
 

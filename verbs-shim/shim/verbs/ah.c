@@ -2,10 +2,11 @@
 /*
  * DOC: Address handles
  *
- * A handle names a port by its GID, as on RoCE: the devices have no LIDs (all are 0), so that an
- * address without a GID leads nowhere. Whether the device's cable leads to that port is asked when
- * the handle is made; if not, there is none, with the errno of a kernel that finds no such
- * neighbour.
+ * A handle names a port by its GID, as on RoCE, where an address without one leads nowhere; on
+ * InfiniBand the LID will do, and then datagrams have no header (what is in its place means
+ * nothing), and completions the sender's LID. Whether the device's cable leads to that port is
+ * asked when the handle is made; if not, there is none, with the errno of a kernel that finds no
+ * such neighbour.
  *
  * Every datagram brings a header of 40 bytes. It is what RoCE v2 has in front: between two
  * IPv4-mapped GIDs an IPv4 header in the last 20 bytes, else an IPv6 header, which is laid out as a
@@ -75,12 +76,16 @@ static void make_header(uint8_t *to, const uint8_t *source, const struct ibv_glo
  * all for such (uct_ud_iface_check_grh in UCX 1.13, src/uct/ib/ud/base/ud_iface.h). */
 uint8_t ah_header_kind(const unsigned char *header)
 {
+    if (header[0] == 0 && header[IPV4_AT] == 0)
+        return 0; /* none */
     return header[0] >> 4 == VERSION_6 ? 9 : 10;
 }
 
 void ah_put_header(const struct ah *ah, uint32_t length, unsigned char *ret)
 {
     memcpy(ret, ah->header, PROTO_GRH_BYTES);
+    if (ah_header_kind(ah->header) == 0)
+        return;
     if (ah->header[0] == 0)
         put_u16(ret + IPV4_AT + 2, length + BTH_BYTES + IPV4_BYTES);
     else
@@ -102,10 +107,16 @@ static struct ibv_ah *build(struct pd *pd, const struct ibv_ah_attr *attr, int64
     ah->ibv.handle = library_now()->next_handle++;
     ah->pd = pd;
     ah->place = (uint32_t)place;
-    make_header(ah->header, pd->context->device->port->gid[attr->grh.sgid_index], &attr->grh);
+    if (attr->is_global)
+        make_header(ah->header, pd->context->device->port->gid[attr->grh.sgid_index], &attr->grh);
     pd->uses++;
     pd->context->uses++;
     return &ah->ibv;
+}
+
+bool ah_is_named(const struct ibv_ah_attr *attr)
+{
+    return attr->is_global || (library_now()->agreed->has_lids && attr->dlid != 0);
 }
 
 struct ibv_ah *ibv_create_ah(struct ibv_pd *ibv, struct ibv_ah_attr *attr)
@@ -119,12 +130,15 @@ struct ibv_ah *ibv_create_ah(struct ibv_pd *ibv, struct ibv_ah_attr *attr)
     if (a == NULL)
         return NULL;
     if (!object_is(ibv, LIVE_PD) || attr == NULL || attr->port_num != PORT_NUMBER ||
-        !attr->is_global || attr->grh.sgid_index >= pd->context->device->port->gid_count)
+        !ah_is_named(attr) ||
+        (attr->is_global && attr->grh.sgid_index >= pd->context->device->port->gid_count))
         return library_fail(EINVAL);
     if (!(library_now()->profile->qp_types >> IBV_QPT_UD & 1))
         return library_fail(EOPNOTSUPP);
     args.connect.qp = pd->context->device->index;
     memcpy(args.connect.dgid, attr->grh.dgid.raw, sizeof args.connect.dgid);
+    if (!attr->is_global)
+        args.connect.dlid = attr->dlid;
     error = actor_call(a, PROTO_CALL_FIND_GID, &args, reply);
     /* Another thread may have taken the domain away while this one was parked. */
     if (!error && !object_is(ibv, LIVE_PD))
@@ -175,11 +189,18 @@ int ibv_init_ah_from_wc(struct ibv_context *ibv, uint8_t port_num, struct ibv_wc
     uint8_t own[16];
 
     if (!object_is(ibv, LIVE_CONTEXT) || port_num != PORT_NUMBER || wc == NULL || attr == NULL ||
-        !(wc->wc_flags & IBV_WC_GRH) || grh == NULL) {
+        (wc->wc_flags & IBV_WC_GRH ? grh == NULL : wc->slid == 0)) {
         errno = EINVAL;
         return -1;
     }
-    *attr = (struct ibv_ah_attr){.is_global = 1, .port_num = port_num, .sl = wc->sl};
+    *attr = (struct ibv_ah_attr){
+        .is_global = (wc->wc_flags & IBV_WC_GRH) != 0,
+        .port_num = port_num,
+        .sl = wc->sl,
+        .dlid = wc->slid,
+    };
+    if (!attr->is_global)
+        return 0;
     if (header[0] >> 4 == VERSION_6) {
         memcpy(attr->grh.dgid.raw, header + GID_SOURCE, 16);
         memcpy(own, header + GID_DEST, 16);

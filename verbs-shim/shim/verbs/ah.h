@@ -3,6 +3,7 @@
 #ifndef VERBS_SHIM_SHIM_VERBS_AH_H
 #define VERBS_SHIM_SHIM_VERBS_AH_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include <infiniband/verbs.h>
@@ -19,6 +20,8 @@ struct ah {
     uint8_t header[PROTO_GRH_BYTES];
 };
 
+/* Does it name a port, by GID or, on InfiniBand, by LID? */
+bool ah_is_named(const struct ibv_ah_attr *attr);
 /* What completions say of a header, as their service level. */
 uint8_t ah_header_kind(const unsigned char *header);
 /* The header of a datagram of `length` bytes. */

@@ -137,8 +137,11 @@ static void fill(struct ibv_wc *wc, const struct qp *qp, const struct work *work
         wc->imm_data = event->imm;
     }
     if (event->flags & PROTO_HAS_GRH) {
-        wc->wc_flags |= IBV_WC_GRH;
-        wc->sl = (uint8_t)event->rkey;
+        wc->wc_flags |= event->rkey != 0 ? IBV_WC_GRH : 0;
+        if (!library_now()->agreed->has_lids)
+            wc->sl = (uint8_t)event->rkey;
+        else
+            wc->slid = (uint16_t)PROTO_LID(event->remote_addr);
     }
 }
 

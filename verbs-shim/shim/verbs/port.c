@@ -108,6 +108,13 @@ bool port_is_active(struct actor *a, const struct device *device)
     return actor_call(a, PROTO_CALL_QUERY_PORT, &args, reply) == 0 && reply[0] == PROTO_PORT_ACTIVE;
 }
 
+static uint16_t lid_of(const struct proto_agreed *agreed, const struct device *device)
+{
+    if (library_now()->profile->has_frames)
+        return (uint16_t)(device->index + 1);
+    return agreed->has_lids ? (uint16_t)PROTO_LID(PROTO_PLACE(agreed->rank, device->index)) : 0;
+}
+
 static int query_port(struct ibv_context *ibv, uint8_t port_num, struct ibv_port_attr *attr)
 {
     const struct proto_agreed *agreed;
@@ -127,15 +134,15 @@ static int query_port(struct ibv_context *ibv, uint8_t port_num, struct ibv_port
         .max_mtu = IBV_MTU_4096,
         .active_mtu = IBV_MTU_4096,
         .gid_tbl_len = (int)device->port->gid_count,
-        .lid = library_now()->profile->has_frames ? (uint16_t)(device->index + 1) : 0,
-        .sm_lid = library_now()->profile->has_frames ? (uint16_t)(device->index + 1) : 0,
+        .lid = lid_of(agreed, device),
+        .sm_lid = agreed->has_lids ? 1 : lid_of(agreed, device),
         .max_msg_sz = agreed->max_message > UINT32_MAX ? UINT32_MAX : (uint32_t)agreed->max_message,
         .pkey_tbl_len = 1,
         .max_vl_num = 1,
         .active_width = WIDTH_8X,
         .active_speed = SPEED_10_GBPS,
         .phys_state = is_active ? PHYS_LINK_UP : PHYS_DISABLED,
-        .link_layer = IBV_LINK_LAYER_ETHERNET,
+        .link_layer = agreed->has_lids ? IBV_LINK_LAYER_INFINIBAND : IBV_LINK_LAYER_ETHERNET,
     };
     return 0;
 }
@@ -191,7 +198,7 @@ static void fill_entry(const uint8_t *gid, uint32_t index, void *entry, size_t e
     struct ibv_gid_entry own = {
         .gid_index = index,
         .port_num = PORT_NUMBER,
-        .gid_type = IBV_GID_TYPE_ROCE_V2,
+        .gid_type = library_now()->agreed->has_lids ? IBV_GID_TYPE_IB : IBV_GID_TYPE_ROCE_V2,
     };
 
     memcpy(own.gid.raw, gid, sizeof own.gid.raw);
@@ -246,7 +253,7 @@ int ibv_query_gid_type(struct ibv_context *ibv, uint8_t port_num, unsigned int i
         errno = EINVAL;
         return -1;
     }
-    *type = 1;
+    *type = library_now()->agreed->has_lids ? 0 : 1;
     return 0;
 }
 

@@ -18,6 +18,7 @@
 
 #include <infiniband/verbs.h>
 
+#include "verbs-shim/shim/verbs/ah.h"
 #include "verbs-shim/shim/verbs/channel.h"
 #include "verbs-shim/shim/verbs/objects.h"
 #include "verbs-shim/shim/verbs/poll.h"
@@ -132,8 +133,10 @@ static int connect_peer(struct actor *a, const struct qp *qp, const struct ibv_q
     const struct ibv_ah_attr *ah = &attr->ah_attr;
     union proto_call_args args = {.raw = {0}};
 
-    if (!ah->is_global)
+    if (!ah_is_named(ah))
         return EINVAL;
+    if (!ah->is_global)
+        args.connect.dlid = ah->dlid;
     args.connect.qp = qp->number;
     args.connect.dest_qp_num = attr->dest_qp_num;
     args.connect.is_gid_checked = library_now()->profile->wants_ipv4;
