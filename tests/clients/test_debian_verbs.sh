@@ -59,5 +59,12 @@ again "ib_send_lat -c UD" perf ib_send_lat -n 1000 -c UD
 perf ib_send_bw -n 1000 -c UD
 perf ib_send_bw -n 1000 --use-srq
 
+# Over InfiniBand ports have LIDs, and addresses need no GID.
+for program in ibv_rc_pingpong ibv_ud_pingpong ibv_srq_pingpong; do
+    run "$program by LID" 0 timeout 100 "$tbmesh" run --profile infiniband --ranks 2 "$macs" -- \
+        "$program" -c -d rdma_en2 -p "$port" :: "$program" -c -d rdma_en2 -p "$port" 127.0.0.1
+    says "$program by LID" stdout 'local address:  LID 0x0*1,'
+done
+
 run "no such profile" 2 "$tbmesh" run --profile other "$macs" -- ibv_devices
 finish

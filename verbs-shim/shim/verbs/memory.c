@@ -88,7 +88,7 @@ int ibv_dealloc_pd(struct ibv_pd *ibv)
     return 0;
 }
 
-static bool is_mapped(uintptr_t addr, size_t length)
+bool memory_is_mapped(uintptr_t addr, size_t length)
 {
     uintptr_t page = (uintptr_t)sysconf(_SC_PAGESIZE);
     uintptr_t at = addr - addr % page;
@@ -126,7 +126,7 @@ static int refuse(const struct pd *pd, uintptr_t addr, size_t length, uint64_t i
         return EOPNOTSUPP;
     if (pd->context->device->mrs >= library->agreed->max_mr)
         return ENOMEM;
-    return is_mapped(addr, length) ? 0 : EFAULT;
+    return memory_is_mapped(addr, length) ? 0 : EFAULT;
 }
 
 static bool give_key(struct mr *mr)

@@ -62,9 +62,10 @@ void poll_take_events(void)
     client_take_events(on_event);
 }
 
-/* Copies the bytes into the scatter list. Returns the status of the completion. */
+/* Copies the bytes into the scatter list. `is_late`: not at a poll, and the program may have given
+ * memory back, which a real device still has pinned. Returns the status of the completion. */
 static enum ibv_wc_status scatter(const struct pd *pd, const struct work *work,
-                                  struct proto_event *event)
+                                  struct proto_event *event, bool is_late)
 {
     const unsigned char *from = arena_peer(event->peer, event->slot, event->length);
     const struct ibv_sge *sges = queue_sges(work);
@@ -80,7 +81,8 @@ static enum ibv_wc_status scatter(const struct pd *pd, const struct work *work,
 
         if (to == NULL)
             return IBV_WC_LOC_PROT_ERR;
-        memcpy(to, from, step);
+        if (!is_late || memory_is_mapped((uintptr_t)to, step))
+            memcpy(to, from, step);
         from += step;
         left -= step;
     }
@@ -88,7 +90,7 @@ static enum ibv_wc_status scatter(const struct pd *pd, const struct work *work,
 }
 
 /* The bytes of a completion go where they belong; afterwards it has none. */
-static void deliver(struct actor *a, struct qp *qp, struct proto_event *event)
+static void deliver(struct actor *a, struct qp *qp, struct proto_event *event, bool is_late)
 {
     struct proto_command consumed = {
         .kind = PROTO_COMMAND_CONSUMED,
@@ -102,7 +104,7 @@ static void deliver(struct actor *a, struct qp *qp, struct proto_event *event)
         return;
     if (event->status == IBV_WC_SUCCESS)
         event->status = scatter(qp->srq != NULL ? qp->srq->pd : qp->pd,
-                                queue_work(queue_of(qp, event), event->wqe), event);
+                                queue_work(queue_of(qp, event), event->wqe), event, is_late);
     event->slot = PROTO_NO_SLOT;
     actor_post(a, &consumed);
 }
@@ -117,7 +119,7 @@ void poll_deliver_arrived(struct actor *a)
         uint32_t visible = cq != NULL ? cq_visible(cq, actor_now(a)) : 0;
 
         for (uint32_t n = 0; n < visible; n++)
-            deliver(a, table_get(&library->qps, cq_at(cq, n)->qp), cq_at(cq, n));
+            deliver(a, table_get(&library->qps, cq_at(cq, n)->qp), cq_at(cq, n), true);
     }
 }
 
@@ -153,7 +155,7 @@ static void take(struct actor *a, struct cq *cq, struct ibv_wc *wc)
     struct queue *queue = queue_of(qp, &event);
 
     cq_pop(cq, 1);
-    deliver(a, qp, &event);
+    deliver(a, qp, &event, false);
     fill(wc, qp, queue_work(queue, event.wqe), &event);
     queue_retire(queue, event.wqe);
     actor_trace(a, PROTO_CHARGE_POLL_ENTRY, wc->wr_id, ((uint64_t)wc->status << 32) | wc->byte_len);
