@@ -299,7 +299,7 @@ static int run_run(struct cli *cli, int argc, char **argv)
     const GOptionEntry own[] = {
         {"ranks", 'n', 0, G_OPTION_ARG_INT, &flags.ranks, "how many Macs take part; all", "N"},
         {"profile", 0, 0, G_OPTION_ARG_STRING, &flags.profile,
-         "what devices offer: apple (default), verbs (as RoCE adapters) or infiniband", "NAME"},
+         "what devices are: apple (default), verbs (RoCE adapters) or infiniband", "NAME"},
         {"variant", 0, 0, G_OPTION_ARG_STRING, &flags.variant,
          "where Apple's text and reports differ: technote (default) or observed", "NAME"},
         {"quirk", 0, 0, G_OPTION_ARG_STRING_ARRAY, &flags.quirks,

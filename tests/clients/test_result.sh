@@ -55,11 +55,12 @@ true
 true'
 is plain plain.json '[.ranks[].ended_ps] | max <= '"$(jq .virtual_ps plain.json)" true
 
-# The very bytes, whatever runs when.
+# The same in all but what it says of the choice, whatever runs when.
 for choice in --parallel "--fold 0" "--fold 60 --parallel" "--spin 2000 --keep-aslr"; do
     # shellcheck disable=SC2086 # words
     result "$choice" 0 other.json --ranks 3 $choice "$macs" -- $mesh
-    cmp plain.json other.json || fail "$choice: another result"
+    [ "$(jq 'del(.clock)' plain.json)" = "$(jq 'del(.clock)' other.json)" ] ||
+        fail "$choice: another result"
 done
 
 # What had no effect has none; what a call costs has.
