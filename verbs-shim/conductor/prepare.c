@@ -80,6 +80,8 @@ static bool prepare_commands(struct run *run, struct err *reterr)
             !program_find(run->argv[r][0], &run->arena, &run->paths[r], reterr))
             return false;
     }
+    for (uint32_t r = run->program_count; r < run->rank_count; r++)
+        run->argv[r] = run->argv[0]; /* for the result */
     return true;
 }
 
