@@ -333,6 +333,18 @@ static int64_t least_wire_of_kib(const struct scenario *scenario)
     return (int64_t)((u128)1024 * 8 * (u128)PS_PER_S / goodput);
 }
 
+/* Over InfiniBand each cable is a subnet of its own, which its ports' first GID names: that tells
+ * programs which ports see each other. */
+static void name_subnets(struct proto_agreed *ret)
+{
+    for (uint32_t i = 0; i < ret->device_count; i++) {
+        uint32_t subnet = ret->device[i].cable == ID_NONE ? 0 : ret->device[i].cable + 1;
+
+        ret->device[i].gid[0][6] = (uint8_t)(subnet >> 8);
+        ret->device[i].gid[0][7] = (uint8_t)subnet;
+    }
+}
+
 void agreed_fill(const struct scenario *scenario, const struct conductor_options *options,
                  const host_id *hosts, uint32_t rank, struct proto_agreed *ret)
 {
@@ -361,6 +373,8 @@ void agreed_fill(const struct scenario *scenario, const struct conductor_options
     ret->wire_ps_per_kib =
         quirk_is_on(&options->quirks, PROTO_QUIRK_EARLY) ? 0 : least_wire_of_kib(scenario);
     fill_devices(scenario, hosts[rank], &options->quirks, ret);
+    if (options->has_lids)
+        name_subnets(ret);
     (void)snprintf(ret->host, sizeof ret->host, "%.60s", host->name);
     (void)snprintf(ret->machine, sizeof ret->machine, "%.60s", host->model->name);
 }

@@ -781,6 +781,30 @@ static bool is_by_time(const struct sched *s, const struct next *next)
     return false;
 }
 
+/* Nothing but time would bring the next act about: somebody who polls may look at the clock now and
+ * then, and gets some time first. True: *next is that act. */
+static bool nudge(const struct sched_view *view, struct next *next)
+{
+    struct sched *s = view->sched;
+    uint32_t poller = ID_NONE;
+
+    if (next->actor != ID_NONE && !is_by_time(s, next))
+        return false;
+    for (uint32_t i = 0; i < s->live_count; i++) {
+        const struct sched_actor *actor = sched_actor_at(s, sched_live(s)[i]);
+
+        if (actor->state == SCHED_ACTOR_IDLE && actor->first == PROTO_NEVER &&
+            (poller == ID_NONE || actor->vt < sched_actor_at(s, poller)->vt))
+            poller = sched_live(s)[i];
+    }
+    if (poller == ID_NONE || !sched_may_nudge(view, poller, next->actor_t))
+        return false;
+    next->actor = poller;
+    next->actor_t = sched_actor_at(s, poller)->vt +
+                    SCHED_NUDGE / sched_actor_at(s, poller)->grid * sched_actor_at(s, poller)->grid;
+    return true;
+}
+
 enum sched_state sched_next(const struct sched_view *view, uint32_t *granted)
 {
     struct sched *s = view->sched;
@@ -797,6 +821,11 @@ enum sched_state sched_next(const struct sched_view *view, uint32_t *granted)
     } while (step(view, &next));
     if (s->running >= s->max_running && s->running > 0)
         return SCHED_RUNNING;
+    if (s->has_launcher && s->running == 0 && nudge(view, &next)) {
+        *granted = next.actor;
+        grant(view, &next);
+        return SCHED_GRANTED;
+    }
     if (next.actor == ID_NONE)
         return nobody_can_act(view, granted);
     if (next.actor != next.bound && !may_overtake(view, &next))

@@ -11,6 +11,10 @@
  * Not everything that is sent has an answer. If nothing comes for a while of real time, the
  * conductor says so, and what has been sent by then counts as answered (sched_forgive).
  *
+ * Who polls empty queues over and over is not moved on while nothing can come of it (fold.c). But
+ * Open MPI looks at the clock between two rounds of polls, and every 10 ms at its sockets. So
+ * before time leaps for somebody else's timeout, pollers get theirs in small steps.
+ *
  * A leap of many minutes is held as well, whoever it is for: libraries have idle timers of an hour,
  * and nobody means that hour.
  */
@@ -65,6 +69,21 @@ bool sched_must_hold(const struct sched_view *view, uint32_t actor, int64_t t, b
     if (!s->is_held)
         s->is_forgiven = false;
     return s->is_held;
+}
+
+bool sched_may_nudge(const struct sched_view *view, uint32_t actor, int64_t t)
+{
+    struct sched *s = view->sched;
+    uint64_t commands = sched_commands(s);
+
+    if (commands != s->nudged_commands)
+        s->nudges = 0;
+    s->nudged_commands = commands;
+    if (s->nudges == SCHED_NUDGES || is_anybody_owed(view) ||
+        time_add(sched_actor_at(s, actor)->vt, SCHED_NUDGE) > t)
+        return false;
+    s->nudges++;
+    return true;
 }
 
 bool sched_is_held(const struct sched *s)

@@ -8,6 +8,7 @@
 #include <stdint.h>
 
 #include "sim/base/ids.h"
+#include "sim/base/units.h"
 #include "sim/fabric/cluster.h"
 #include "sim/fabric/fabric.h"
 #include "verbs-shim/proto/proto.h"
@@ -21,7 +22,9 @@
 #define SCHED_CLIENT_QPS  (SCHED_QPS / 4) /* of one client, over the run */
 #define SCHED_QUEUE_MAX   (1U << 16)      /* work requests of a queue */
 #define SCHED_BURST       (16 * PROTO_COMMANDS) /* commands of a client between two turns */
-#define SCHED_CONFIRM     8U /* rounds of polls before an idle actor counts as stuck */
+#define SCHED_CONFIRM     8U        /* rounds of polls before an idle actor counts as stuck */
+#define SCHED_NUDGE       PS_PER_MS /* with a launcher: an idle actor's time goes on by so much ... */
+#define SCHED_NUDGES      1024U     /* ... and so often, while nobody does anything */
 #define SCHED_QPN_FIRST                                                      \
     UINT32_C(0x900) /* hellas-ai/thunderbolt-ibverbs kernel/tbv.h: path << 8 \
                      */
@@ -169,6 +172,8 @@ struct sched {
     bool has_launcher;
     bool is_held;     /* time stands still for the sake of the outside */
     bool is_forgiven; /* ... no longer, until somebody has acted */
+    uint32_t nudges;  /* since there were so many commands */
+    uint64_t nudged_commands;
     bool sends_early;
     bool drops; /* what meets no receive: nothing is foreseen */
     bool stop;  /* an idle actor may go on: leave the fabric's loop */
@@ -260,6 +265,9 @@ static inline void sched_blame(struct sched *s, uint32_t client, enum sched_dama
     s->culprit = client;
     s->damage = (uint32_t)why;
 }
+
+/* May one who polls be given some time before anything happens at `t`? */
+bool sched_may_nudge(const struct sched_view *view, uint32_t actor, int64_t t);
 
 /* sched_wr.c: commands, completions, events */
 void sched_init_wrs(struct sched *s);
