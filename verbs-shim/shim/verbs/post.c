@@ -226,8 +226,7 @@ int post_receive(struct actor *a, const struct post_target *target, const struct
     uint64_t length;
 
     if (wr->num_sge < 0 || (uint32_t)wr->num_sge > target->max_sge ||
-        (wr->num_sge > 0 && wr->sg_list == NULL) ||
-        !measure_receive(target->pd, wr, &length) ||
+        (wr->num_sge > 0 && wr->sg_list == NULL) || !measure_receive(target->pd, wr, &length) ||
         length > library_now()->agreed->max_message)
         return EINVAL;
     work = queue_take(target->queue, true, frames_of(length));
