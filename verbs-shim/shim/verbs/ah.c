@@ -189,7 +189,7 @@ int ibv_init_ah_from_wc(struct ibv_context *ibv, uint8_t port_num, struct ibv_wc
     uint8_t own[16];
 
     if (!object_is(ibv, LIVE_CONTEXT) || port_num != PORT_NUMBER || wc == NULL || attr == NULL ||
-        (wc->wc_flags & IBV_WC_GRH ? grh == NULL : wc->slid == 0)) {
+        ((wc->wc_flags & IBV_WC_GRH) ? grh == NULL : wc->slid == 0)) {
         errno = EINVAL;
         return -1;
     }
