@@ -469,7 +469,7 @@ static void on_flushed(void *ctx, qp_id fabric_qp, uint64_t wr_id, bool is_recv)
 }
 
 /* What waits here, not in the fabric: receives posted before RTR, and in the profile `verbs` also
- * messages, which get no answer any more. */
+ * messages, which get no answer any more, and sends to the same device that have no peer yet. */
 static void flush_waiting(struct flush_ctx *ctx, struct sched_qp *qp)
 {
     struct sched *s = ctx->view->sched;
@@ -478,6 +478,9 @@ static void flush_waiting(struct flush_ctx *ctx, struct sched_qp *qp)
         on_flushed(ctx, (qp_id){qp->fabric}, sched_pop(s, &qp->early_head), true);
     while (qp->held_head != ID_NONE)
         sched_lose(ctx->view, sched_pop(s, &qp->held_head));
+    /* Datagrams there have left. */
+    while (!sched_is_datagram(qp) && qp->order_head != ID_NONE)
+        on_flushed(ctx, (qp_id){qp->fabric}, sched_pop(s, &qp->order_head), false);
 }
 
 void sched_flush_qp(const struct sched_view *view, uint32_t qp_ix, bool tells)
