@@ -31,6 +31,8 @@
 #include "verbs-shim/sched/sched_state.h"
 #include "verbs-shim/sched/sched_time.h"
 
+#define DATAGRAM_MAX 4096U /* the MTU */
+
 /* The device's cable leads to another Mac's port of this GID, and is up; else errno. */
 int sched_find_gid(const struct sched *s, uint32_t client,
                    const struct proto_connect_request *request, int64_t *reply)
@@ -69,7 +71,10 @@ bool sched_choose_way(struct sched *s, struct sched_qp *qp, const struct proto_c
 {
     uint32_t rank;
 
-    if (command->remote_addr >= PROTO_PLACES)
+    /* With its header it has to lie in the arena as well: who takes it believes that. */
+    if (command->remote_addr >= PROTO_PLACES || command->length > DATAGRAM_MAX ||
+        (command->slot != PROTO_NO_SLOT &&
+         command->slot + command->length + PROTO_GRH_BYTES > PROTO_ARENA_BYTES))
         return false;
     rank = PROTO_PLACE_RANK((uint32_t)command->remote_addr);
     qp->is_local = sched_is_loop(s, qp->rank, qp->device, rank,
