@@ -102,14 +102,16 @@ static bool check_operands(struct cli *cli)
     const struct command *command = cli->command;
 
     if (cli->operand_count < command->least_operands)
-        log_error("%s: %s is missing: tbmesh %s %s", command->name,
+        log_error("%s: %.*s is missing: tbmesh %s %s", command->name,
+                  (int)strcspn(command->most_operands > 1 ? "a file" : command->operands,
+                               command->most_operands > 1 ? "" : " "),
                   command->most_operands > 1 ? "a file" : command->operands, command->name,
                   command->operands);
     else if (command->most_operands == 0 && cli->operand_count > 0)
         log_error("%s: takes no operand, found '%s'", command->name, cli->operands[0]);
     else if (cli->operand_count > command->most_operands)
-        log_error("%s: one operand too many: '%s'", command->name,
-                  cli->operands[command->most_operands]);
+        log_error("%s: one operand too many: '%s'; it is tbmesh %s %s", command->name,
+                  cli->operands[command->most_operands], command->name, command->operands);
     else
         return true;
     return false;

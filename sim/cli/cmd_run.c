@@ -5,6 +5,7 @@
  * Everything before `--` is ours, everything behind it is the ranks': one command for all, or
  * several with a lone `::` between them.
  */
+#include <limits.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -57,6 +58,29 @@ const struct command command_run = {
     .most_operands = 1,
     .run = run_run,
 };
+
+/* Is there a command on both sides of each "::"? */
+static bool check_commands(char **argv)
+{
+    bool is_empty = true;
+
+    for (char **word = argv;; word++) {
+        bool is_end = *word == NULL;
+
+        if (!is_end && strcmp(*word, "::") != 0) {
+            is_empty = false;
+            continue;
+        }
+        if (is_empty) {
+            log_error("run: '::' stands between two commands, and one is missing: "
+                      "-- SERVER :: CLIENT {ip0}");
+            return false;
+        }
+        if (is_end)
+            return true;
+        is_empty = true;
+    }
+}
 
 /* Commands of the ranks, cut out of argv. */
 static char ***split_commands(char **argv, size_t *ret_count)
@@ -141,6 +165,10 @@ static int deliver(struct cli *cli, const struct scenario *scenario,
     return exit_of(outcome);
 }
 
+/* Numbers that nobody gave. */
+#define DEFAULT   INT_MIN
+#define RANKS_ALL DEFAULT
+
 struct run_flags {
     char *profile;
     char *variant;
@@ -212,10 +240,15 @@ static bool take_clock_flags(const struct run_flags *flags, struct conductor_opt
         log_error("run: --lease-cap: %s", err.text);
         return false;
     }
+    if ((flags->fold < 0 && flags->fold != DEFAULT) ||
+        (flags->spin < 0 && flags->spin != DEFAULT)) {
+        log_error("run: --fold and --spin take counts, from 0 on");
+        return false;
+    }
     options->driver = flags->driver && strcmp(flags->driver, "conductor") == 0 ? CONDUCTOR_CONDUCTOR
                                                                                : CONDUCTOR_INLINE;
-    options->fold_after = flags->fold;
-    options->spin = flags->spin;
+    options->fold_after = flags->fold == DEFAULT ? -1 : flags->fold;
+    options->spin = flags->spin == DEFAULT ? -1 : flags->spin;
     options->is_parallel = flags->is_parallel;
     return true;
 }
@@ -242,7 +275,8 @@ static bool take_flags(const struct run_flags *flags, struct conductor_options *
     }
     if (!take_profile(flags->profile, options))
         return false;
-    if (flags->ranks < 0 || (uint32_t)flags->ranks > PROTO_RANKS_MAX) {
+    if (flags->ranks != RANKS_ALL &&
+        (flags->ranks < 1 || (uint32_t)flags->ranks > PROTO_RANKS_MAX)) {
         log_error("run: --ranks takes 1 to %u", PROTO_RANKS_MAX);
         return false;
     }
@@ -258,9 +292,13 @@ static bool take_flags(const struct run_flags *flags, struct conductor_options *
         return false;
     options->variant =
         flags->variant && strcmp(flags->variant, "observed") == 0 ? PROTO_OBSERVED : PROTO_TECHNOTE;
-    options->ranks = (uint32_t)flags->ranks;
+    options->ranks = flags->ranks == RANKS_ALL ? 0 : (uint32_t)flags->ranks;
     options->log_dir = flags->log_dir;
-    options->patience_s = flags->patience > 0 ? (uint32_t)flags->patience : 0;
+    if (flags->patience != DEFAULT && flags->patience < 1) {
+        log_error("run: --patience takes seconds, from 1 on, not %d", flags->patience);
+        return false;
+    }
+    options->patience_s = flags->patience == DEFAULT ? 0 : (uint32_t)flags->patience;
     options->is_launcher = flags->is_launcher;
     options->keeps_aslr = flags->keeps_aslr;
     return true;
@@ -295,7 +333,8 @@ static int run_scenario(struct cli *cli, struct conductor_options *options, char
 
 static int run_run(struct cli *cli, int argc, char **argv)
 {
-    struct run_flags flags = {.fold = -1, .spin = -1};
+    struct run_flags flags = {
+        .ranks = RANKS_ALL, .fold = DEFAULT, .spin = DEFAULT, .patience = DEFAULT};
     const GOptionEntry own[] = {
         {"ranks", 'n', 0, G_OPTION_ARG_INT, &flags.ranks, "how many Macs take part; all", "N"},
         {"profile", 0, 0, G_OPTION_ARG_STRING, &flags.profile,
@@ -349,7 +388,8 @@ static int run_run(struct cli *cli, int argc, char **argv)
         return EXIT_INPUT;
     }
     exit_code = EXIT_INPUT;
-    if (take_flags(&flags, &options) && take_clock_flags(&flags, &options))
+    if (check_commands(ranks_argv) && take_flags(&flags, &options) &&
+        take_clock_flags(&flags, &options))
         exit_code =
             run_scenario(cli, &options, ranks_argv, flags.has_table || isatty(STDOUT_FILENO) != 0);
     g_strfreev(flags.quirks);

@@ -70,6 +70,18 @@ emulate "no scenario" 2 nowhere.yaml -- "$probe" devices
 emulate "more commands than ranks" 2 --ranks 2 "$macs" -- true :: true :: true
 says "more commands than ranks" stderr '3 commands for 2 ranks'
 emulate "a command between nothing" 2 --ranks 2 "$macs" -- true :: :: true
+for words in "::" "true ::" ":: true"; do
+    # shellcheck disable=SC2086 # words
+    emulate "'$words'" 2 --ranks 2 "$macs" -- $words
+    says "'$words'" stderr "'::' stands between two commands"
+done
+for bad in "--ranks 0" "--fold -3" "--spin -7" "--patience 0"; do
+    # shellcheck disable=SC2086 # an option and its value
+    emulate "$bad" 2 $bad "$macs" -- true
+    says "$bad" stderr "$(echo "$bad" | cut -d' ' -f1)"
+done
+emulate "no --" 2 "$macs" ibv_devices
+says "no --" stderr "too many: 'ibv_devices'; it is tbmesh run SCENARIO -- COMMAND"
 
 # Words, in commands of their own for some ranks.
 emulate words 0 "$macs" -- echo '{rank}/{ranks}' '{host}' '{peer3}' '{ip0}' '{peers}' '{}' '{ra{rank}nk}'
