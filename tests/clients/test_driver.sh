@@ -37,8 +37,8 @@ says "a rank that is killed" stderr 'crashed: rank 2 \(studio3\): ended by signa
 # One that works with the others: they see what a dead peer gives.
 long="$uc_mesh all_reduce --sizes 4096 --repeat 1000000"
 # shellcheck disable=SC2086 # words
-run "peers of one that is dropped" 1 timeout 90 "$tbmesh" run --driver conductor "$macs" -- \
-    $long :: $long :: sh -c "ulimit -t 1; $long; exit 9" :: $long
+run "peers of one that is dropped" 1 timeout 90 "$tbmesh" run --ranks 3 --driver conductor "$macs" -- \
+    $long :: $long :: sh -c "ulimit -t 1; $long; exit 9"
 says "peers of one that is dropped" stderr 'wait for rank 2 \(studio3\); its queue pair is gone'
 
 # The driver is no choice that a result may show, other than by its name.
