@@ -52,8 +52,9 @@ static bool has_left(const struct run *run, uint32_t rank)
     return run->joined[rank] > 0;
 }
 
-/* Ends what still runs, reaps it, and passes on the last that it printed. */
-static void stop_all(struct run *run)
+/* Whoever still runs when the run is over has no end of its own. All are held before the first is
+ * killed, lest one sees another's sockets break and ends for that reason. */
+static void hold_all(struct run *run)
 {
     for (uint32_t r = 0; r < run->rank_count; r++) {
         struct run_child *child = &run->children[r];
@@ -65,11 +66,26 @@ static void stop_all(struct run *run)
 
             (void)poll(&end, 1, LEAVE_MS);
         }
-        if (waitpid(child->pid, &child->status, WNOHANG) != child->pid) {
-            child->is_stopped = true;
-            (void)kill(child->pid, SIGKILL);
-            (void)waitpid(child->pid, &child->status, 0);
+        if (waitpid(child->pid, &child->status, WNOHANG) == child->pid) {
+            child->is_running = false;
+            continue;
         }
+        child->is_stopped = true;
+        (void)kill(child->pid, SIGSTOP);
+    }
+}
+
+/* Ends what still runs, reaps it, and passes on the last that it printed. */
+static void stop_all(struct run *run)
+{
+    hold_all(run);
+    for (uint32_t r = 0; r < run->rank_count; r++) {
+        struct run_child *child = &run->children[r];
+
+        if (!child->is_running)
+            continue;
+        (void)kill(child->pid, SIGKILL);
+        (void)waitpid(child->pid, &child->status, 0);
         child->is_running = false;
     }
     if (run->mark)
