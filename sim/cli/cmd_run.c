@@ -20,15 +20,15 @@
 #include "sim/cli/cli.h"
 #include "sim/cli/log.h"
 #include "sim/cli/verdict.h"
+#include "sim/fabric/quirk.h"
 #include "sim/plan/check.h"
 #include "sim/scenario/quantity.h"
+#include "sim/scenario/quirk.h"
 #include "sim/scenario/scenario.h"
 #include "verbs-shim/conductor/conductor.h"
 #include "verbs-shim/conductor/json_run.h"
-#include "verbs-shim/conductor/quirk.h"
 #include "verbs-shim/conductor/text_run.h"
 #include "verbs-shim/proto/proto.h"
-#include "verbs-shim/proto/quirk.h"
 
 static int run_run(struct cli *cli, int argc, char **argv);
 
@@ -50,7 +50,7 @@ const struct command command_run = {
         "\n"
         "Quirks, where reports of Macs contradict each other:\n"
 #define X(id, name, value, what, source) "  " name value "\n      " what "\n"
-    PROTO_QUIRK_LIST(X)
+    QUIRK_LIST(X)
 #undef X
         ,
     .examples = "  tbmesh run scenarios/clusters/four-studios.yaml -- ibv_devices\n"
@@ -310,12 +310,15 @@ static int run_scenario(struct cli *cli, struct conductor_options *options, char
 {
     struct scenario scenario;
     struct run_outcome outcome;
+    struct quirks asked = options->quirks;
     struct err err = {0};
     char ***split;
     int exit_code;
 
     if (!cli_load_scenario(cli, cli->operands[0], &scenario))
         return EXIT_INPUT;
+    options->quirks = scenario.quirks;
+    quirks_add(&options->quirks, &asked);
     split = split_commands(ranks_argv, &options->argv_count);
     options->argv = (char *const *const *)split;
     options->program_name = "tbmesh";
@@ -343,7 +346,8 @@ static int run_run(struct cli *cli, int argc, char **argv)
         {"variant", 0, 0, G_OPTION_ARG_STRING, &flags.variant,
          "where Apple's text and reports differ: technote (default) or observed", "NAME"},
         {"quirk", 0, 0, G_OPTION_ARG_STRING_ARRAY, &flags.quirks,
-         "one of those below; may be given again", "NAME[=VALUE]"},
+         "one of those above, also without the scenario's `quirks`; may be repeated",
+         "NAME[=VALUE]"},
         {"log-dir", 0, 0, G_OPTION_ARG_FILENAME, &flags.log_dir,
          "what the ranks print goes into files in DIR", "DIR"},
         {"stats", 0, 0, G_OPTION_ARG_NONE, &flags.has_table,

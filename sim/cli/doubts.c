@@ -16,6 +16,7 @@
 #include "sim/base/text.h"
 #include "sim/base/units.h"
 #include "sim/report/human.h"
+#include "sim/scenario/quirk.h"
 
 struct doubts {
     struct cli *cli;
@@ -97,6 +98,24 @@ static void doubt_rest(struct doubts *d)
                          wanted - d->result->row_count, wanted);
 }
 
+/* Most quirks are of what a program meets in a verbs call. */
+static void doubt_quirks(struct doubts *d)
+{
+    const struct quirks *quirks = &d->scenario->quirks;
+    struct text names;
+
+    text_init(&names, &d->cli->arena);
+    for (int i = 0; i < QUIRK_COUNT; i++) {
+        if (quirk_is_on(quirks, (enum quirk)i) && i != QUIRK_DROP && i != QUIRK_EARLY)
+            text_add_item(&names, ", ", quirk_name((enum quirk)i));
+    }
+    if ((quirks->on & ~(QUIRK_BIT(DROP) | QUIRK_BIT(EARLY))) != 0)
+        d->texts[d->count++] = arena_format(&d->cli->arena,
+                                            "quirks without an effect here, only on programs under "
+                                            "'tbmesh run': %s",
+                                            names.bytes);
+}
+
 void doubts_add(struct cli *cli, const struct scenario *scenario, const struct check_result *check,
                 const struct sim_result *result, struct report_head *head)
 {
@@ -105,7 +124,7 @@ void doubts_add(struct cli *cli, const struct scenario *scenario, const struct c
         .scenario = scenario,
         .check = check,
         .result = result,
-        .texts = arena_alloc_array(&cli->arena, head->warning_count + scenario->fault_count + 3,
+        .texts = arena_alloc_array(&cli->arena, head->warning_count + scenario->fault_count + 4,
                                    sizeof *d.texts),
     };
 
@@ -115,6 +134,7 @@ void doubts_add(struct cli *cli, const struct scenario *scenario, const struct c
     doubt_faults(&d);
     doubt_frames(&d);
     doubt_rest(&d);
+    doubt_quirks(&d);
     head->warnings = d.texts;
     head->warning_count = d.count;
 }

@@ -57,6 +57,7 @@ enum top_key {
     TOP_IP,
     TOP_PARAMETERS,
     TOP_PROFILE,
+    TOP_QUIRKS,
     TOP_GOALS,
     TOP_MATRIX,
     TOP_RUN,
@@ -69,6 +70,7 @@ void build_machines(struct build *build, const struct schema_value *top);
 void build_cables(struct build *build, const struct schema_value *cables);
 void build_parameters(struct build *build, const struct schema_value *parameters);
 void build_profile(struct build *build, const struct schema_value *profile);
+void build_quirks(struct build *build, const struct schema_value *quirks);
 void build_goals(struct build *build, const struct schema_value *goals);
 void build_matrix(struct build *build, const struct schema_value *matrix);
 void build_runs(struct build *build, const struct schema_value *run);

@@ -32,6 +32,7 @@ static const struct schema_key top_keys[TOP_KEY_COUNT] = {
     [TOP_IP] = {.key = "ip", .type = SCHEMA_CHOICE, .names = build_ip_names, .name_count = 3},
     [TOP_PARAMETERS] = {.key = "parameters", .type = SCHEMA_MAP},
     [TOP_PROFILE] = {.key = "profile", .type = SCHEMA_MAP},
+    [TOP_QUIRKS] = {.key = "quirks", .type = SCHEMA_MAP},
     [TOP_GOALS] = {.key = "goals", .type = SCHEMA_ANY},
     [TOP_MATRIX] = {.key = "matrix", .type = SCHEMA_MAP},
     [TOP_RUN] = {.key = "run", .type = SCHEMA_ANY},
@@ -59,6 +60,7 @@ static void build_all(struct build *build, const struct catalog *catalog,
     build_cables(build, &top[TOP_CABLES]);
     build_parameters(build, &top[TOP_PARAMETERS]);
     build_profile(build, &top[TOP_PROFILE]);
+    build_quirks(build, &top[TOP_QUIRKS]);
     build_goals(build, &top[TOP_GOALS]);
     build_matrix(build, &top[TOP_MATRIX]);
     build_runs(build, &top[TOP_RUN]);

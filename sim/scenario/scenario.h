@@ -15,6 +15,7 @@
 #include "sim/fabric/param.h"
 #include "sim/plan/check.h"
 #include "sim/scenario/expect.h"
+#include "sim/scenario/quirk.h"
 #include "sim/workload/run.h"
 
 /* A file's bytes as the command line read them. `name` is what messages show. */
@@ -32,6 +33,7 @@ struct scenario {
     const char *macos;
     bool has_jitter;
     enum fabric_unmatched unmatched;
+    struct quirks quirks; /* of emulated Macs; what `profile` says of unmatched sends included */
     struct cluster cluster;
     struct param_set params; /* the catalogue's, with the scenario's overrides */
     struct run_item *items;

@@ -20,6 +20,7 @@
 #include "sim/plan/check.h"
 #include "sim/scenario/build.h"
 #include "sim/scenario/params.h"
+#include "sim/scenario/quirk.h"
 #include "sim/scenario/scenario.h"
 #include "sim/scenario/schema.h"
 #include "sim/scenario/yaml.h"
@@ -73,6 +74,38 @@ void build_profile(struct build *build, const struct schema_value *profile)
         return;
     build->scenario->unmatched = (enum fabric_unmatched)v[0].number;
     build->send_completion = (enum fabric_send_completion)v[1].number;
+    if (build->scenario->unmatched == FABRIC_DROP)
+        build->scenario->quirks.on |= QUIRK_BIT(DROP);
+    if (build->send_completion == FABRIC_SEND_WHEN_QUEUED)
+        build->scenario->quirks.on |= QUIRK_BIT(EARLY);
+}
+
+void build_quirks(struct build *build, const struct schema_value *section)
+{
+    struct quirks *quirks = &build->scenario->quirks;
+    struct schema_key keys[QUIRK_COUNT];
+    struct schema_value v[QUIRK_COUNT];
+    const struct schema schema = {"quirks", keys, QUIRK_COUNT};
+
+    for (int i = 0; i < QUIRK_COUNT; i++)
+        keys[i] =
+            (struct schema_key){.key = quirk_name((enum quirk)i),
+                                .type = quirk_has_value((enum quirk)i) ? SCHEMA_TEXT : SCHEMA_BOOL};
+    if (!section->is_set || !schema_read(&schema, section->node, v, build->errs))
+        return;
+    for (int i = 0; i < QUIRK_COUNT; i++) {
+        struct err err = {0};
+        bool has_value = quirk_has_value((enum quirk)i);
+        const struct quirk_text text = {.value = has_value ? v[i].text : NULL, .pos = v[i].pos};
+
+        if (v[i].is_set && (has_value || v[i].number != 0) &&
+            !quirk_switch((enum quirk)i, &text, quirks, &err))
+            err_list_take(build->errs, &err);
+    }
+    if (quirk_is_on(quirks, QUIRK_DROP))
+        build->scenario->unmatched = FABRIC_DROP;
+    if (quirk_is_on(quirks, QUIRK_EARLY))
+        build->send_completion = FABRIC_SEND_WHEN_QUEUED;
 }
 
 struct check_goal *build_add_goal(struct build *build)

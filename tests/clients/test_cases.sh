@@ -48,7 +48,7 @@ case_is "O-05 bridge-gid" 0 --quirk bridge-gid "$cases/o-05-bridge-in-the-way.ya
 # O-06, exo#1636 and others: Thunderbolt 4. Sources disagree on whether there are devices.
 case_is O-06 0 "$cases/o-06-tb4-minis.yaml" -- "$probe" devices
 says O-06 stdout 'mini1\] devices 0$'
-case_is "O-06 tb4-devices" 0 --quirk tb4-devices "$cases/o-06-tb4-minis.yaml" -- "$probe" pd
+case_is "O-06 tb4-devices" 0 "$bugs/exo-1813.yaml" -- "$probe" pd
 says "O-06 tb4-devices" stdout 'pd NULL'
 
 # O-10: a port without a cable.
@@ -59,7 +59,7 @@ case_is O-10 1 "$cases/o-10-dead-port.yaml" -- "$uc_mesh" all_reduce
 says O-10 stderr 'rank 1: ibv_alloc_pd on rdma_en2'
 
 # O-08, exo PR 1543: the port beside Ethernet.
-case_is O-08 0 --ranks 2 --quirk dead-port-beside-ethernet "$macs" -- "$probe" pd rdma_en2
+case_is O-08 0 "$bugs/exo-1543.yaml" -- "$probe" pd rdma_en2
 says O-08 stdout 'pd NULL'
 
 # O-19: perftest prints more than the cable carries; the receiver's count is the truth. And why.
@@ -68,7 +68,7 @@ rate() {
 }
 case_is O-19 0 --ranks 2 "$macs" -- "$probe" pace rdma_en2 200
 [ "$(rate sender)" -lt 80 ] || fail "O-19: sender's rate $(rate sender) Gb/s"
-case_is "O-19 early" 0 --ranks 2 --quirk early-completion "$macs" -- "$probe" pace rdma_en2 200
+case_is "O-19 early" 0 "$bugs/hellas-early.yaml" -- "$probe" pace rdma_en2 200
 [ "$(rate sender)" -gt 80 ] || fail "O-19: no artefact: $(rate sender) Gb/s"
 [ "$(rate receiver)" -lt 80 ] || fail "O-19: receiver's rate $(rate receiver) Gb/s"
 says "O-19 early" stderr 'warning: .*may exceed the cable'
@@ -86,7 +86,7 @@ case_is O-32 0 --ranks 1 "$macs" -- "$probe" limits
 says O-32 stdout '\] qp 10 then 16$'
 says O-32 stdout '\] mr 100 then 12$'
 says O-32 stdout 'max_qp 11 max_cq 11 max_pd 11'
-case_is "O-32 3/6/6" 0 --ranks 1 --quirk limits=3/6/6 "$macs" -- "$probe" limits
+case_is "O-32 3/6/6" 0 --ranks 1 "$bugs/adurham-limits.yaml" -- "$probe" limits
 says "O-32 3/6/6" stdout '\] qp 3 then 16$'
 says "O-32 3/6/6" stdout 'max_qp 3 max_cq 6 max_pd 6'
 says "O-32 3/6/6" stdout '\] pd 6 then'
@@ -111,14 +111,14 @@ case_is O-34 3 "$bugs/mlx-4192.yaml" -- $loop
 says O-34 stdout '^verdict link-lost'
 says O-34 stderr 'link-lost: mac1 en2 - mac2 en2: the cable was cut at 5000.000 us'
 # shellcheck disable=SC2086 # words
-case_is "O-34 crash" 1 --quirk crash-on-cut "$bugs/mlx-4192.yaml" -- $loop
+case_is "O-34 crash" 1 "$bugs/mlx-4192-crash.yaml" -- $loop
 says "O-34 crash" stderr 'rank 0 \(mac1\): ended by signal 11'
 says "O-34 crash" stderr 'rank 1 \(mac2\): ended by signal 11'
 
 # O-35, hellas-ai/thunderbolt-ibverbs PR 39; O-37, llama.cpp PR 26421; O-38, PR 27908.
 conforms O-35 technote budget
 conforms O-37 technote frames/
-case_is O-38 0 --ranks 1 --variant observed "$macs" -- "$probe" teardown
+case_is O-38 0 --ranks 1 "$bugs/llama-27908.yaml" -- "$probe" teardown
 says O-38 stdout '\] unmap [1-9][0-9]* 0$'
 case_is "O-38 technote" 0 --ranks 1 "$macs" -- "$probe" teardown
 says "O-38 technote" stdout '\] unmap 0 0$'
@@ -126,17 +126,17 @@ says "O-38 technote" stdout '\] unmap 0 0$'
 # O-36, gojaccl: retries wedge the port; an address on bridge0 makes no GID (O-05); rkey is 0.
 case_is O-36 0 --ranks 2 "$macs" -- "$probe" wrong rdma_en2 20
 says O-36 stdout 'studio1\] right 0$'
-case_is "O-36 wedge" 0 --ranks 2 --quirk wedge=5 "$macs" -- "$probe" wrong rdma_en2 20
-says "O-36 wedge" stdout 'studio1\] right 110$'
-says "O-36 wedge" stdout 'studio2\] right 0$'
+case_is "O-36 wedge" 0 "$bugs/gojaccl-wedge.yaml" -- "$probe" wrong rdma_en2 20
+says "O-36 wedge" stdout 'mac1\] right 110$'
+says "O-36 wedge" stdout 'mac2\] right 0$'
 case_is "O-36 rkey" 0 --ranks 1 "$macs" -- "$probe" rkey
 says "O-36 rkey" stdout '\] rkey 0$'
 
 # O-39, ds4 PR 1024: a send before the receive is posted waits on a Mac and is lost elsewhere.
 case_is O-39 0 --ranks 2 "$macs" -- "$probe" early
 says O-39 stdout 'studio2\] arrived'
-case_is "O-39 drop" 0 --ranks 2 --quirk drop-unmatched "$macs" -- "$probe" early
-says "O-39 drop" stdout 'studio2\] lost'
+case_is "O-39 drop" 0 "$bugs/ds4-1024.yaml" -- "$probe" early
+says "O-39 drop" stdout 'mac2\] lost'
 
 # With any quirk, how the ranks are scheduled changes nothing.
 for quirk in early-completion drop-unmatched idle-sleep=20us/100us; do
@@ -155,10 +155,10 @@ done
 # O-40, ThunderMLX v0.3.6: the first send after a silence pays; a ping every second avoids it.
 case_is O-40 0 --ranks 2 "$macs" -- "$probe" idle rdma_en2 10000
 says O-40 stdout 'studio2\] message 1 took 0\.0 ms'
-case_is "O-40 sleep" 0 --ranks 2 --quirk idle-sleep=2s/3s "$macs" -- "$probe" idle rdma_en2 10000
-says "O-40 sleep" stdout 'studio2\] message 1 took 3000\.0 ms'
-case_is "O-40 pings" 0 --ranks 2 --quirk idle-sleep=2s/3s "$macs" -- "$probe" alive rdma_en2 10000
-says "O-40 pings" stdout 'studio2\] message 11 took 0\.0 ms'
+case_is "O-40 sleep" 0 "$bugs/thundermlx-idle.yaml" -- "$probe" idle rdma_en2 10000
+says "O-40 sleep" stdout 'mac2\] message 1 took 3000\.0 ms'
+case_is "O-40 pings" 0 "$bugs/thundermlx-idle.yaml" -- "$probe" alive rdma_en2 10000
+says "O-40 pings" stdout 'mac2\] message 11 took 0\.0 ms'
 ! grep -q 'took 3' stdout || fail "O-40: a ping did not keep the cable awake"
 
 # O-41, mlx#3910: the link is lost under a posted receive: no error ever, but a verdict.
@@ -169,6 +169,12 @@ says O-41 stderr 'link-lost: rank 1 \(mac2\): .* 0 sends and 1 receives wait'
 case_is result 0 --ranks 1 --json --quirk limits=3/6/6 --quirk drop-unmatched "$macs" -- "$probe" pd
 tr -d ' \n' <stdout >flat
 says result flat '"quirks":\["limits=3/6/6","drop-unmatched"\]'
+# A file's own quirks and those of the command line add up; the command line's value wins.
+case_is both 0 --ranks 1 --json --quirk limits=4/5/6 --quirk no-bad-wr "$bugs/adurham-limits.yaml" -- \
+    "$probe" limits
+tr -d ' \n' <stdout >flat
+says both flat '"quirks":\["limits=4/5/6","no-bad-wr"\]'
+says both stderr 'qp 4 then 16$'
 for bad in nothing limits limits=3/6 limits=3/6/0 limits=a/b/c wedge=0 wedge=1/2 idle-sleep=2s \
     drop-unmatched=1 ''; do
     case_is "--quirk $bad" 2 --quirk "$bad" "$macs" -- "$probe" pd

@@ -26,9 +26,9 @@
 #include "sim/fabric/cluster.h"
 #include "sim/fabric/model.h"
 #include "sim/fabric/param.h"
+#include "sim/fabric/quirk.h"
 #include "sim/plan/check_address.h"
-#include "verbs-shim/conductor/quirk.h"
-#include "verbs-shim/proto/quirk.h"
+#include "sim/scenario/quirk.h"
 
 /* 2026-01-01T00:00:00Z: programs print dates, and they had better not be those of the run. */
 #define EPOCH_NS INT64_C(1767225600000000000)
@@ -44,9 +44,9 @@
 #define LINE_NOMINAL_BPS UINT64_C(80000000000)
 
 /* What the variant `observed` stands for. */
-#define OBSERVED                                                        \
-    (PROTO_QUIRK_BIT(REMOTE_ACCESS) | PROTO_QUIRK_BIT(RECV_AFTER_RTS) | \
-     PROTO_QUIRK_BIT(ERR_PINS) | PROTO_QUIRK_BIT(NO_BAD_WR))
+#define OBSERVED                                                                  \
+    (QUIRK_BIT(REMOTE_ACCESS) | QUIRK_BIT(RECV_AFTER_RTS) | QUIRK_BIT(ERR_PINS) | \
+     QUIRK_BIT(NO_BAD_WR))
 
 /* What the emulator can hold, for programs that expect a data centre's adapter. */
 #define VERBS_QPS  1024U
@@ -59,7 +59,7 @@
 
 static bool has_devices(const struct cluster_host *host, const struct quirks *quirks)
 {
-    bool is_capable = host->model->is_rdma_capable || quirk_is_on(quirks, PROTO_QUIRK_TB4_DEVICES);
+    bool is_capable = host->model->is_rdma_capable || quirk_is_on(quirks, QUIRK_TB4_DEVICES);
 
     if (!is_capable || !host->is_rdma_enabled)
         return false;
@@ -72,7 +72,7 @@ const char *agreed_why_no_device(const struct cluster_host *host, const struct q
 {
     if (has_devices(host, quirks))
         return NULL;
-    if (!host->model->is_rdma_capable && !quirk_is_on(quirks, PROTO_QUIRK_TB4_DEVICES))
+    if (!host->model->is_rdma_capable && !quirk_is_on(quirks, QUIRK_TB4_DEVICES))
         return arena_format(arena, "%s has no port of Thunderbolt 5", host->model->name);
     if (!host->is_rdma_enabled)
         return "RDMA is disabled there (rdma_ctl enable; in the scenario: rdma)";
@@ -86,7 +86,7 @@ static bool is_device(const struct cluster_host *host, size_t port, const struct
 
     return model->kind == PORT_THUNDERBOLT &&
            (model->generation >= 5 || host->model->kind == MACHINE_OTHER ||
-            quirk_is_on(quirks, PROTO_QUIRK_TB4_DEVICES));
+            quirk_is_on(quirks, QUIRK_TB4_DEVICES));
 }
 
 static void fill_link_local(uint8_t gid[16], const uint8_t mac[6])
@@ -133,7 +133,7 @@ static bool has_address(const struct cluster_port *port, const struct quirks *qu
 {
     return port->cable.ix != ID_NONE &&
            (port->ip == PORT_IP_CABLE ||
-            (port->ip == PORT_IP_BRIDGE && quirk_is_on(quirks, PROTO_QUIRK_BRIDGE_GID)));
+            (port->ip == PORT_IP_BRIDGE && quirk_is_on(quirks, QUIRK_BRIDGE_GID)));
 }
 
 static void fill_gids(const struct cluster *cluster, struct cluster_end end,
@@ -183,7 +183,7 @@ static void fill_device(const struct scenario *scenario, struct cluster_end end,
     const struct cluster_port *port = &cluster->hosts[end.host.ix].ports[end.port];
     uint64_t host_bits = rng_hash(0, MAC_STREAM, end.host.ix);
     bool is_cabled = port->cable.ix != ID_NONE;
-    bool is_dead = port->model->is_doubtful && quirk_is_on(quirks, PROTO_QUIRK_ETHERNET_PORT);
+    bool is_dead = port->model->is_doubtful && quirk_is_on(quirks, QUIRK_ETHERNET_PORT);
 
     (void)snprintf(ret->name, sizeof ret->name, "rdma_%.10s", port->model->ifname);
     ret->guid[0] = (uint8_t)(GUID_FIRST + end.port);
@@ -255,7 +255,7 @@ static void fill_limits(const struct cluster_host *host, const struct param_set 
 /* As one report has it, in place of what the macOS is known for. */
 static void fill_limits_of_quirk(const struct quirks *quirks, struct proto_agreed *ret)
 {
-    if (!quirk_is_on(quirks, PROTO_QUIRK_LIMITS))
+    if (!quirk_is_on(quirks, QUIRK_LIMITS))
         return;
     ret->max_qp = ret->devinfo_qp = quirks->max_qp;
     ret->max_cq = ret->devinfo_cq = quirks->max_cq;
@@ -371,7 +371,7 @@ void agreed_fill(const struct scenario *scenario, const struct conductor_options
     fill_charges(&scenario->params, options, ret);
     /* A send that completes when it is queued does so at once. */
     ret->wire_ps_per_kib =
-        quirk_is_on(&options->quirks, PROTO_QUIRK_EARLY) ? 0 : least_wire_of_kib(scenario);
+        quirk_is_on(&options->quirks, QUIRK_EARLY) ? 0 : least_wire_of_kib(scenario);
     fill_devices(scenario, hosts[rank], &options->quirks, ret);
     if (options->has_lids)
         name_subnets(ret);

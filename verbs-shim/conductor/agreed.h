@@ -9,9 +9,9 @@
 #include "sim/base/ids.h"
 #include "sim/fabric/cluster.h"
 #include "sim/fabric/param.h"
+#include "sim/scenario/quirk.h"
 #include "sim/scenario/scenario.h"
 #include "verbs-shim/conductor/conductor.h"
-#include "verbs-shim/conductor/quirk.h"
 #include "verbs-shim/proto/proto.h"
 
 /*

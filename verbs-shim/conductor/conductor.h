@@ -11,8 +11,8 @@
 #include "sim/base/units.h"
 #include "sim/fabric/fabric.h"
 #include "sim/fabric/param.h"
+#include "sim/scenario/quirk.h"
 #include "sim/scenario/scenario.h"
-#include "verbs-shim/conductor/quirk.h"
 #include "verbs-shim/proto/proto.h"
 
 enum conductor_driver {

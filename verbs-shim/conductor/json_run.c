@@ -15,8 +15,8 @@
 #include "sim/report/json_check.h"
 #include "sim/report/json_report.h"
 #include "sim/report/json_scenario.h"
+#include "sim/scenario/quirk.h"
 #include "verbs-shim/conductor/conductor.h"
-#include "verbs-shim/conductor/quirk.h"
 #include "verbs-shim/proto/proto.h"
 
 static const char *const charge_names[] = {
@@ -112,12 +112,12 @@ static void add_rank(JsonBuilder *builder, const struct run_rank *rank, size_t r
 static void add_quirks(JsonBuilder *builder, const struct quirks *quirks)
 {
     json_begin_array(builder, "quirks");
-    for (int i = 0; i < PROTO_QUIRK_COUNT; i++) {
+    for (int i = 0; i < QUIRK_COUNT; i++) {
         char text[128];
 
-        if (!quirk_is_on(quirks, (enum proto_quirk)i))
+        if (!quirk_is_on(quirks, (enum quirk)i))
             continue;
-        (void)snprintf(text, sizeof text, "%s%s%s", quirk_name((enum proto_quirk)i),
+        (void)snprintf(text, sizeof text, "%s%s%s", quirk_name((enum quirk)i),
                        quirks->values[i] ? "=" : "", quirks->values[i] ? quirks->values[i] : "");
         json_builder_add_string_value(builder, text);
     }

@@ -352,7 +352,7 @@ void run_judge(struct run *run)
         take_counters(run, outcome);
     outcome->is_reproducible = run->options->compute != CONDUCTOR_COMPUTE_MEASURED;
     outcome->is_partial = run->end == RUN_INTERRUPTED;
-    if (quirk_is_on(&run->options->quirks, PROTO_QUIRK_EARLY))
+    if (quirk_is_on(&run->options->quirks, QUIRK_EARLY))
         run_add_finding(run, true, "early-completion", "all ranks",
                         "sends complete when they enter the queue: a rate that a sender computes "
                         "from its completions may exceed the cable's; a receiver's does not");

@@ -329,7 +329,7 @@ struct proto_agreed {
     uint32_t magic, version;
     uint32_t client, rank, rank_count;
     uint32_t profile;    /* enum proto_profile */
-    uint32_t quirks;     /* PROTO_QUIRK_BIT of each that is on, those of the variant included */
+    uint32_t quirks;     /* QUIRK_BIT of each that is on, those of the variant included */
     uint32_t is_inline;  /* the parking actor drives the scheduler itself */
     uint32_t spin;       /* rounds that a parked actor waits awake before it sleeps */
     uint32_t cpu;        /* that all actors share, since one runs at a time; PROTO_ANY_CPU */

@@ -310,6 +310,19 @@ Test(scenario, other_slips_are_named_with_their_place)
          "7:13: ip.frame_header (1024 B) leaves no room in rdma.frame (512 B)"},
         {"profile", P "profile: {unmatched: keep}\n",
          "7:22: unknown unmatched 'keep': hold or drop is accepted"},
+        {"unknown quirk", P "quirks: {limit: 3/6/6}\n",
+         "7:10: unknown key 'limit', did you mean 'limits'?"},
+        {"quirk limits", P "quirks: {limits: 3/6}\n", "7:18: limits: '3/6' is no QP/CQ/PD"},
+        {"quirk limits of zero", P "quirks: {limits: 3/0/6}\n",
+         "7:18: limits: '0' is out of range"},
+        {"quirk limits on", P "quirks: {limits: on}\n", "7:18: limits: 'on' is no QP/CQ/PD"},
+        {"quirk wedge", P "quirks: {wedge: 0}\n", "7:17: wedge: '0' is out of range"},
+        {"quirk idle-sleep", P "quirks: {idle-sleep: 2/3}\n",
+         "7:22: '2' needs a unit: ps, ns, us, ms, s or min"},
+        {"quirk with a value", P "quirks: {crash-on-cut: 3}\n",
+         "7:24: crash-on-cut is true or false (or on, off), not '3'"},
+        {"quirks as a list", P "quirks: [crash-on-cut]\n",
+         "7:9: quirks has to be a map, not a list"},
         {"goal", P "goals: {tensor_paralel: 4}\n",
          "7:9: unknown key 'tensor_paralel', did you mean 'tensor_parallel'?"},
         {"matrix not square", P "matrix: {devices: [[null, rdma_en2], [rdma_en2]]}\n",
@@ -488,6 +501,72 @@ Test(scenario, settings_of_a_machine_win_over_those_at_the_top)
     cr_expect_null(h->macos_profile);
     cr_expect_not(h->ports[0].is_bridge_member);
     scenario_done(&s);
+}
+
+Test(scenario, quirks_are_switched_on_and_are_what_the_profile_says)
+{
+    static const char machines[] =
+        "tbmesh: 1\nmachines:\n  - {name: a, model: mac-studio-m3-ultra, count: 2}\n"
+        "cables:\n  - {pair: [a1, a2], kind: tb5-1m}\nrun:\n  - barrier:\n";
+    char bytes[1024];
+    struct source_text text;
+    struct scenario s;
+
+    (void)snprintf(bytes, sizeof bytes,
+                   "%squirks: {limits: 3/6/5, idle-sleep: 2s/3s, wedge: 7, crash-on-cut: on, "
+                   "tb4-devices: off, early-completion: true}\n",
+                   machines);
+    text = files_text("s.yaml", bytes);
+    parse_good("quirks", &text, &s);
+    cr_expect_eq(s.quirks.on, QUIRK_BIT(LIMITS) | QUIRK_BIT(IDLE_SLEEP) | QUIRK_BIT(WEDGE) |
+                                  QUIRK_BIT(CRASH_ON_CUT) | QUIRK_BIT(EARLY));
+    cr_expect_eq(s.quirks.max_qp, 3);
+    cr_expect_eq(s.quirks.max_cq, 6);
+    cr_expect_eq(s.quirks.max_pd, 5);
+    cr_expect_eq(s.quirks.wedge_after, 7);
+    cr_expect_eq(s.quirks.idle_after.ps, INT64_C(2000000000000));
+    cr_expect_eq(s.quirks.idle_wake.ps, INT64_C(3000000000000));
+    cr_expect_str_eq(s.quirks.values[QUIRK_LIMITS], "3/6/5");
+    cr_expect_null(s.quirks.values[QUIRK_CRASH_ON_CUT]);
+    cr_expect_eq(s.unmatched, FABRIC_HOLD);
+    cr_expect_eq(s.items[0].send_completion, FABRIC_SEND_WHEN_QUEUED);
+    scenario_done(&s);
+
+    (void)snprintf(bytes, sizeof bytes, "%sprofile: {unmatched: drop}\n", machines);
+    text = files_text("s.yaml", bytes);
+    parse_good("profile", &text, &s);
+    cr_expect_eq(s.quirks.on, QUIRK_BIT(DROP));
+    scenario_done(&s);
+
+    (void)snprintf(bytes, sizeof bytes, "%squirks: {drop-unmatched: on}\n", machines);
+    text = files_text("s.yaml", bytes);
+    parse_good("quirk", &text, &s);
+    cr_expect_eq(s.unmatched, FABRIC_DROP);
+    scenario_done(&s);
+}
+
+/* What is asked for on the command line joins the file's, and its value wins. */
+Test(scenario, quirks_of_two_origins_add_up)
+{
+    struct quirks file = {0};
+    struct quirks asked = {0};
+    struct err err = {0};
+
+    cr_assert(quirk_take("limits=3/6/6", &file, &err));
+    cr_assert(quirk_take("wedge=2", &file, &err));
+    cr_assert(quirk_take("no-bad-wr", &file, &err));
+    cr_assert(quirk_take("wedge=9", &asked, &err));
+    cr_assert(quirk_take("idle-sleep=1ms/2ms", &asked, &err));
+    quirks_add(&file, &asked);
+    cr_expect_eq(file.on, QUIRK_BIT(LIMITS) | QUIRK_BIT(WEDGE) | QUIRK_BIT(NO_BAD_WR) |
+                              QUIRK_BIT(IDLE_SLEEP));
+    cr_expect_eq(file.max_cq, 6);
+    cr_expect_eq(file.wedge_after, 9);
+    cr_expect_str_eq(file.values[QUIRK_WEDGE], "9");
+    cr_expect_eq(file.idle_wake.ps, INT64_C(2000000000));
+    cr_expect_not(quirk_take("wedge", &file, &err));
+    cr_expect_not(quirk_take("no-bad-wr=1", &file, &err));
+    cr_expect_not(quirk_take("no-bad", &file, &err));
 }
 
 Test(scenario, runs_fill_every_default_and_keep_what_is_written)

@@ -5,7 +5,7 @@
 
 #include <infiniband/verbs.h>
 
-#include "verbs-shim/proto/quirk.h"
+#include "sim/fabric/quirk.h"
 
 #define TRANSPORT_THUNDERBOLT 100 /* what ibv_devinfo prints on a Mac */
 
@@ -14,7 +14,7 @@
 bool rule_holds(const struct proto_agreed *agreed, enum rule rule)
 {
     static const uint32_t breaks[RULE_COUNT] = {
-#define X(id, quirk, what) [RULE_##id] = PROTO_QUIRK_BIT(quirk),
+#define X(id, quirk, what) [RULE_##id] = QUIRK_BIT(quirk),
         RULE_LIST(X)
 #undef X
     };

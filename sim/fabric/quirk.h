@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Where reports of Macs contradict each other, or Apple's text: the one table of switches. Each is
- * off unless `tbmesh run --quirk NAME[=VALUE]` names it. Values have no default: they are of one
- * report each, which the last column names.
+ * off unless the scenario's `quirks` or `tbmesh run --quirk NAME[=VALUE]` names it. Values have no
+ * default: they are of one report each, which the last column names.
  */
-#ifndef VERBS_SHIM_PROTO_QUIRK_H
-#define VERBS_SHIM_PROTO_QUIRK_H
+#ifndef VERBS_SHIM_QUIRK_H
+#define VERBS_SHIM_QUIRK_H
 
 /* X(identifier, name, "=VALUE" as in help or "", what it does, who says so) */
-#define PROTO_QUIRK_LIST(X)                                                                        \
+#define QUIRK_LIST(X)                                                                              \
     X(LIMITS, "limits", "=QP/CQ/PD", "a device grants and shows so many of each",                  \
       "3/6/6 on two M4 Max: adurham/exo, notes of 2026-08-21")                                     \
     X(TB4_DEVICES, "tb4-devices", "",                                                              \
@@ -38,13 +38,14 @@
       "a failing post does not say which request it was; part of --variant observed",              \
       "a mesh of M4 Pro and M5 Max, notes up to 2026-09-05")
 
-enum proto_quirk {
-#define X(id, name, value, what, source) PROTO_QUIRK_##id,
-    PROTO_QUIRK_LIST(X)
+enum quirk {
+#define X(id, name, value, what, source) QUIRK_##id,
+    QUIRK_LIST(X)
 #undef X
-    PROTO_QUIRK_COUNT
+    QUIRK_COUNT
 };
 
-#define PROTO_QUIRK_BIT(id) (1U << PROTO_QUIRK_##id)
+#define QUIRK_BIT_OF(quirk) (1U << (quirk))
+#define QUIRK_BIT(id)       QUIRK_BIT_OF(QUIRK_##id)
 
 #endif
