@@ -7,6 +7,7 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <stdlib.h>
+#include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -89,7 +90,7 @@ static void stop_all(struct run *run)
         child->is_running = false;
     }
     if (run->mark)
-        proc_kill_marked(run->mark, 0, run->guard.pid);
+        proc_kill_marked(run->mark, getpid(), run->guard.pid);
     for (uint32_t r = 0; r < run->rank_count; r++) {
         output_close(&run->children[r].out);
         output_close(&run->children[r].err);
@@ -140,6 +141,8 @@ bool conductor_run(const struct scenario *scenario, const struct conductor_optio
     run->outcome = ret;
     *ret = (struct run_outcome){0};
     begin(run);
+    /* What ranks leave behind comes to us, whatever it did to its environment and session. */
+    (void)prctl(PR_SET_CHILD_SUBREAPER, 1);
     ok = run_prepare(run, reterr);
     if (ok) {
         has_started = true;
@@ -161,6 +164,7 @@ bool conductor_run(const struct scenario *scenario, const struct conductor_optio
         guard_remove_folder(run->folder);
     if (run->guard.fd >= 0)
         guard_dismiss(&run->guard);
+    (void)prctl(PR_SET_CHILD_SUBREAPER, 0);
     arena_done(&run->arena);
     free(run);
     return ok;

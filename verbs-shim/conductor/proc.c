@@ -110,11 +110,14 @@ static size_t pass_over(const char *mark, pid_t parent, pid_t spared, int number
     while (folder && (entry = readdir(folder))) {
         pid_t pid = (pid_t)strtol(entry->d_name, NULL, 10);
         struct stat_line line;
+        bool is_own;
 
-        if (pid <= 1 || pid == getpid() || pid == spared || !read_stat(pid, &line) ||
-            line.state == 'Z' || line.state == 'X')
+        if (pid <= 1 || pid == getpid() || pid == spared || !read_stat(pid, &line))
             continue;
-        if (!(parent > 0 && line.parent == parent) && !has_mark(pid, mark, bytes))
+        is_own = parent > 0 && line.parent == parent;
+        if (line.state == 'Z' && is_own && number)
+            (void)waitpid(pid, NULL, WNOHANG);
+        if (line.state == 'Z' || line.state == 'X' || (!is_own && !has_mark(pid, mark, bytes)))
             continue;
         count++;
         if (number)

@@ -16,6 +16,7 @@
 #include <arpa/inet.h>
 #include <errno.h>
 #include <netinet/in.h>
+#include <sched.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -182,6 +183,21 @@ static bool watch_signals(struct run *run, struct err *reterr)
            err_set(reterr, ERR_MEMORY, nowhere, "signalfd: %s", strerror(errno));
 }
 
+/* Two digits a byte, first processors first. */
+static const char *cpus_as_hex(struct arena *arena)
+{
+    unsigned char mask[128] = {0};
+    char text[2 * sizeof mask + 1] = "";
+    cpu_set_t set;
+
+    if (sched_getaffinity(0, sizeof set, &set) != 0)
+        return NULL;
+    memcpy(mask, &set, sizeof mask);
+    for (size_t i = 0; i < sizeof mask; i++)
+        (void)snprintf(text + 2 * i, 3, "%02x", mask[i]);
+    return arena_format(arena, "%s", text);
+}
+
 static char **make_environment(struct run *run, uint32_t rank)
 {
     struct arena *arena = &run->arena;
@@ -197,6 +213,7 @@ static char **make_environment(struct run *run, uint32_t rank)
         {PROTO_ENV_RANK, number},
         {PROTO_ENV_RUN, run->id},
         {PROTO_ENV_TREE, arena_format(arena, "%s/tree-", run->folder)},
+        {PROTO_ENV_CPUS, cpus_as_hex(arena)},
         {"LD_PRELOAD", launch_prepend("LD_PRELOAD", preload, ":", arena)},
         {"LD_LIBRARY_PATH", launch_prepend("LD_LIBRARY_PATH", run->shim_dir, ":", arena)},
         {"MLX_RANK", number},

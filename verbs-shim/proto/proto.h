@@ -55,6 +55,7 @@
 #define PROTO_ENV_RUN  "TBMESH_RUN"  /* unique to the run: marks every process that belongs to it */
 
 #define PROTO_ENV_TREE "TBMESH_TREE" /* files that stand for devices; the rank follows a '-' */
+#define PROTO_ENV_CPUS "TBMESH_CPUS" /* processors of the run: for children of pinned ranks */
 
 #define PROTO_ANY_CPU UINT32_MAX
 

@@ -33,6 +33,12 @@ SHIM_EXPORT bool client_is_joined(void);
 /* The process's rank, from our launcher or from an MPI's; false: it has none. */
 bool client_find_rank(uint32_t *ret);
 
+/* The descriptor by which the conductor sees that the process lives; -1: none. The program does not
+ * know of it, and must not close it by accident. */
+int client_line(void);
+/* Gives it another number: the program wants this one. */
+void client_move_line(void);
+
 /* The calling thread's actor; NULL for a thread that is not under the clock: then act as if the
  * shim were not there. Never parks. */
 SHIM_EXPORT struct actor *actor_self(void);

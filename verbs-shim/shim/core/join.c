@@ -33,6 +33,8 @@
 #include "verbs-shim/shim/guest.h"
 #include "verbs-shim/shim/tsc_hook.h"
 
+#define LINE_FROM 500 /* far above the numbers that programs expect for their own files */
+
 enum join_state {
     JOIN_NOT_YET,
     JOIN_DONE,
@@ -50,6 +52,23 @@ const struct proto_agreed *client_agreed(void)
 bool client_is_joined(void)
 {
     return atomic_load_explicit(&join_state, memory_order_acquire) == JOIN_DONE;
+}
+
+int client_line(void)
+{
+    return client_is_joined() ? client.socket : -1;
+}
+
+void client_move_line(void)
+{
+    int moved = fcntl(client.socket, F_DUPFD_CLOEXEC, LINE_FROM);
+
+    if (moved < 0)
+        moved = fcntl(client.socket, F_DUPFD_CLOEXEC, 3);
+    if (moved < 0)
+        return;
+    sys_close(client.socket);
+    client.socket = moved;
 }
 
 void client_ring(enum proto_bell_why why, uint32_t actor)
@@ -88,7 +107,7 @@ bool client_find_rank(uint32_t *ret)
     return false;
 }
 
-/* Connects the life line, far above the numbers that programs expect for their own files. */
+/* Connects the life line. */
 static int dial(const char *name)
 {
     struct sockaddr_un address = {.sun_family = AF_UNIX};
@@ -102,10 +121,11 @@ static int dial(const char *name)
     low = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);
     if (low < 0)
         return -1;
-    fd = fcntl(low, F_DUPFD_CLOEXEC, 500);
+    fd = fcntl(low, F_DUPFD_CLOEXEC, LINE_FROM);
     if (fd < 0)
-        return low;
-    sys_close(low);
+        fd = low; /* few descriptors are allowed */
+    else
+        sys_close(low);
     if (connect(fd, (const struct sockaddr *)&address,
                 (socklen_t)(offsetof(struct sockaddr_un, sun_path) + 1 + length)) == 0)
         return fd;
@@ -334,8 +354,12 @@ static int needs_verbs(struct dl_phdr_info *info, size_t size, void *ctx)
 
 __attribute__((constructor)) static void on_load(void)
 {
+    const char *cpus = getenv(PROTO_ENV_CPUS);
+
     if (!getenv(PROTO_ENV_SOCKET))
         return;
+    if (cpus)
+        sys_unsettle_child(cpus);
     if (is_launcher())
         (void)refuse(NULL);
     else if (dl_iterate_phdr(needs_verbs, NULL))

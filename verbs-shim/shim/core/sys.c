@@ -155,6 +155,30 @@ void sys_unsettle(void)
     (void)raw_call(SYS_sched_setscheduler, 0, SCHED_OTHER, (long)&none, 0);
 }
 
+static int digit_of(char c)
+{
+    if (c >= '0' && c <= '9')
+        return c - '0';
+    return c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
+}
+
+void sys_unsettle_child(const char *hex)
+{
+    unsigned char mask[MASK_BYTES] = {0};
+    const struct sched_param none = {0};
+    size_t bytes = 0;
+
+    /* Only a settled thread has this policy. */
+    if (raw_call(SYS_sched_getscheduler, 0, 0, 0, 0) != SCHED_BATCH)
+        return;
+    for (; bytes < MASK_BYTES && digit_of(hex[0]) >= 0 && digit_of(hex[1]) >= 0; hex += 2)
+        mask[bytes++] = (unsigned char)(digit_of(hex[0]) << 4 | digit_of(hex[1]));
+    if (bytes == 0)
+        return;
+    (void)raw_call(SYS_sched_setaffinity, 0, MASK_BYTES, (long)mask, 0);
+    (void)raw_call(SYS_sched_setscheduler, 0, SCHED_OTHER, (long)&none, 0);
+}
+
 size_t sys_old_cpus(void *mask, size_t size)
 {
     size_t bytes = (size_t)old_bytes < size ? (size_t)old_bytes : size;

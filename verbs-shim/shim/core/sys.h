@@ -27,6 +27,9 @@ int64_t sys_thread_ns(void);
 void sys_settle(uint32_t cpu);
 /* Undoes the process's first sys_settle for the calling thread. */
 void sys_unsettle(void);
+/* In a program that a settled thread has started: gives it the processors that `hex` names, two
+ * digits for each byte of a mask. */
+void sys_unsettle_child(const char *hex);
 /* The processors that the process had before, as sched_getaffinity gives them: returns the bytes
  * written, 0 when it never settled. */
 size_t sys_old_cpus(void *mask, size_t size);

@@ -7,8 +7,8 @@
  * runs none of our code before exec.
  *
  * A child may be a client of the same run, so its parent must not keep the turn while it waits.
- * The C library's system() would; ours is spawned and waited for here. pclose() and wordexp() still
- * wait with the turn.
+ * The C library's system() would; ours is spawned and waited for here. wordexp() still waits with
+ * the turn.
  */
 #include <errno.h>
 #include <spawn.h>
@@ -29,6 +29,19 @@ static void forget(void)
 __attribute__((constructor)) static void on_load(void)
 {
     (void)pthread_atfork(NULL, NULL, forget);
+}
+
+/* The fork that calls no handlers. */
+// NOLINTNEXTLINE(bugprone-reserved-identifier,readability-identifier-naming): the C library's name
+SHIM_EXPORT pid_t _Fork(void)
+{
+    pid_t child = REAL(_Fork)();
+
+    if (child == 0 && client_is_joined()) {
+        client_forget();
+        forget();
+    }
+    return child;
 }
 
 struct child_wait {

@@ -29,6 +29,7 @@
 #include <time.h>
 
 struct rusage;
+struct sembuf;
 
 /* X(name, result, parameters). Locks come first: an allocator that somebody preloads may take one
  * while the rest is being looked up. */
@@ -179,6 +180,19 @@ struct rusage;
     X(__sysv_signal, __sighandler_t, (int, __sighandler_t))                                        \
     X(pthread_sigmask, int, (int, const sigset_t *, sigset_t *))                                   \
     X(sigprocmask, int, (int, const sigset_t *, sigset_t *))                                       \
+    /* stdio.c */                                                                                  \
+    X(fdopen, FILE *, (int, const char *))                                                         \
+    X(popen, FILE *, (const char *, const char *))                                                 \
+    X(pclose, int, (FILE *))                                                                       \
+    /* ipc.c */                                                                                    \
+    X(fcntl, int, (int, int, ...))                                                                 \
+    X(lockf, int, (int, int, off_t))                                                               \
+    X(semop, int, (int, struct sembuf *, size_t))                                                  \
+    X(semtimedop, int, (int, struct sembuf *, size_t, const struct timespec *))                    \
+    X(msgsnd, int, (int, const void *, size_t, int))                                               \
+    X(msgrcv, ssize_t, (int, void *, size_t, long, int))                                           \
+    X(close_range, int, (unsigned, unsigned, int))                                                 \
+    X(_Fork, pid_t, (void))                                                                        \
     /* dl.c */                                                                                     \
     X(dlopen, void *, (const char *, int))
 

@@ -259,6 +259,10 @@ SHIM_EXPORT int close(int fd)
     enum fd_kind kind;
     int rc;
 
+    if (fd >= 0 && fd == client_line()) {
+        errno = EBADF; /* nothing that the program ever opened */
+        return -1;
+    }
     if (!a)
         return REAL(close)(fd);
     kind = fd_kind_of(fd);
@@ -271,11 +275,58 @@ SHIM_EXPORT int close(int fd)
     return rc;
 }
 
+#define CLOSED_MAX 4096U /* numbers looked at, of a range that is closed */
+
+/* Without the life line. */
+static int close_around(unsigned first, unsigned last, int flags)
+{
+    int line = client_line();
+    int rc = 0;
+
+    if (line < 0 || (unsigned)line < first || (unsigned)line > last)
+        return REAL(close_range)(first, last, flags);
+    if (first < (unsigned)line)
+        rc = REAL(close_range)(first, (unsigned)line - 1, flags);
+    if (rc == 0 && (unsigned)line < last)
+        rc = REAL(close_range)((unsigned)line + 1, last, flags);
+    return rc;
+}
+
+SHIM_EXPORT int close_range(unsigned first, unsigned last, int flags)
+{
+    struct actor *a = actor_self();
+    int rc;
+
+    if (!a || first > last || (flags & (int)CLOSE_RANGE_CLOEXEC))
+        return close_around(first, last, flags);
+    begin_outside(a);
+    rc = close_around(first, last, flags);
+    for (unsigned fd = first; rc == 0 && fd <= last && fd - first < CLOSED_MAX; fd++)
+        alarm_forget_fd((int)fd);
+    actor_acted_outside(a);
+    return rc;
+}
+
+SHIM_EXPORT void closefrom(int first)
+{
+    (void)close_range(first > 0 ? (unsigned)first : 0, ~0U, 0);
+}
+
+/* A number that the program has chosen is its own. */
+static void make_way(int fd)
+{
+    if (fd >= 0 && fd == client_line())
+        client_move_line();
+}
+
 SHIM_EXPORT int dup2(int old, int fd)
 {
     struct actor *a = actor_self();
     enum fd_kind kind = a && old != fd ? fd_kind_of(fd) : FD_FILE;
-    int rc = REAL(dup2)(old, fd);
+    int rc;
+
+    make_way(fd);
+    rc = REAL(dup2)(old, fd);
 
     if (a && rc != -1 && old != fd)
         announce_closed(a, fd, kind);
@@ -286,7 +337,10 @@ SHIM_EXPORT int dup3(int old, int fd, int flags)
 {
     struct actor *a = actor_self();
     enum fd_kind kind = a ? fd_kind_of(fd) : FD_FILE;
-    int rc = REAL(dup3)(old, fd, flags);
+    int rc;
+
+    make_way(fd);
+    rc = REAL(dup3)(old, fd, flags);
 
     if (a && rc != -1)
         announce_closed(a, fd, kind);

@@ -66,6 +66,15 @@ bool client_is_joined(void)
     return is_joined;
 }
 
+int client_line(void)
+{
+    return -1;
+}
+
+void client_move_line(void)
+{
+}
+
 struct actor *actor_self(void)
 {
     return self;
@@ -304,6 +313,7 @@ bool client_join(void)
     if (is_joined)
         return true;
     is_joined = true;
+    (void)pthread_atfork(NULL, NULL, client_forget);
     actors[0] = (struct actor){.state = FAKE_READY, .turn = 1};
     actor_count = 1;
     self = &actors[0];
