@@ -44,7 +44,9 @@ long="$uc_mesh all_reduce --sizes 4096 --repeat 1000000"
 # shellcheck disable=SC2086 # words
 run "a rank killed at work" 1 timeout 90 "$tbmesh" run "$macs" -- \
     $long :: $long :: sh -c "ulimit -t 1; $long; exit 9" :: $long
-says "a rank killed at work" stderr 'wait for rank 2 \(studio3\); its queue pair is gone'
+# Rarely it is killed with the scheduler's lock in its hand, which is a verdict of its own.
+says "a rank killed at work" stderr \
+    'wait for rank 2 \(studio3\); its queue pair is gone|inside the scheduler'
 says "a rank killed at work" stderr 'failed: rank 2 \(studio3\): exit code 9'
 
 # begin: starts a long run in the background and returns when its ranks are there.
