@@ -26,6 +26,7 @@ bool proto_command_is_sane(const struct proto_command *command, uint32_t client)
         return false;
     switch ((enum proto_command_kind)command->kind) {
     case PROTO_COMMAND_SEND:
+    case PROTO_COMMAND_APPLIED:
         return is_in_arena(command->slot, command->length);
     case PROTO_COMMAND_CONSUMED:
         return command->qp < PROTO_CLIENTS_MAX && command->slot < PROTO_ARENA_BYTES;
@@ -154,6 +155,8 @@ bool proto_read_park(const struct proto_chan *chan, int64_t since, struct proto_
         ret->ends_process = *(const volatile int64_t *)&chan->args.raw[0] != 0;
         return true;
     case PROTO_PARK_TURN:
+    case PROTO_PARK_SPIN:
+    case PROTO_PARK_SAME:
     case PROTO_PARK_COUNT:
         break;
     }

@@ -113,7 +113,9 @@ enum proto_park {
     PROTO_PARK_CALL,     /* wants an answer that needs everybody's past */
     PROTO_PARK_WAIT,     /* until a key is woken or a deadline passes */
     PROTO_PARK_EXTERNAL, /* on a socket or another process */
+    PROTO_PARK_SPIN,     /* reads memory over and over: until a peer changes it */
     PROTO_PARK_EXIT,     /* the thread is gone; raw[0] not 0: the process with it */
+    PROTO_PARK_SAME,     /* as before: it only had to apply what was due */
     PROTO_PARK_COUNT
 };
 
@@ -125,6 +127,7 @@ enum proto_resume {
     PROTO_RESUME_TIMEOUT, /* wait, external: the deadline has come */
     PROTO_RESUME_RETRY,   /* external: something happened outside, try again; the time stands */
     PROTO_RESUME_ANSWER,  /* call: reply_status and reply are filled */
+    PROTO_RESUME_APPLY,   /* apply what is due by resume_vt, or before lease, and park as before */
 };
 
 enum proto_call {
@@ -233,6 +236,7 @@ enum proto_command_kind {
     PROTO_COMMAND_CONSUMED, /* the bytes of `peer`'s slot have been copied out */
     PROTO_COMMAND_WAKE,     /* wakes `count` waiters of `key` */
     PROTO_COMMAND_OUTSIDE,  /* something that externals may wait for has happened */
+    PROTO_COMMAND_APPLIED,  /* PROTO_EVENT_APPLY `token` is done: `status` */
 };
 
 enum proto_command_flag {
@@ -241,6 +245,8 @@ enum proto_command_flag {
     PROTO_SOLICITED = 4,
     PROTO_HAS_GRH = 8,    /* event: a datagram's; `length` counts the header */
     PROTO_SRQ_LIMIT = 16, /* event: took the shared receive queue below its limit */
+    PROTO_FENCED = 32, /* command: not before reads and atomics that were posted earlier are over */
+    PROTO_RESPONSE = 64, /* event APPLY: the bytes that the client's own read or atomic asked for */
 };
 
 /* Commands of a client, in order of time. */
@@ -258,16 +264,40 @@ struct proto_command {
     uint32_t rkey;        /* UD: Q key */
     uint32_t imm;
     uint32_t opcode; /* enum ibv_wr_opcode */
-    uint32_t dest;   /* UD: queue pair number of the destination */
-    uint32_t token;  /* CONSUMED: as the event said */
-    uint32_t pad0;
+    uint32_t dest;   /* UD: queue pair number of the destination; RC: reads and atomics at a time */
+    uint32_t token;  /* CONSUMED, APPLIED: as the event said */
+    union {
+        uint32_t patience_us; /* SEND, RC: until a peer that is gone is known to be; or never */
+        uint32_t status;      /* APPLIED: enum ibv_wc_status; PROTO_WC_GONE: nobody answers */
+    };
 };
+
+#define PROTO_PATIENCE_NEVER UINT32_MAX
 
 enum proto_event_kind {
     PROTO_EVENT_COMPLETION = 1, /* into `cq` at `t`, which may lie in the future */
     PROTO_EVENT_SLOT_FREE,      /* the client's own slot may be used again */
     PROTO_EVENT_APPLY,          /* one-sided: bytes to write, or to read or change, at `t` */
 };
+
+/*
+ * One-sided operations. What one asks for is done by a thread of the target's process, at `t`
+ * exactly: by one that passes `t`, or by one that is parked and gets a turn for it
+ * (PROTO_RESUME_APPLY). Each is answered by PROTO_COMMAND_APPLIED of that very time, in order of
+ * time. A write's bytes lie in the requester's arena; a read's, and the old value of an atomic, in
+ * the target's, `slot` of APPLIED, from where the requester gets them by an APPLY of its own. An
+ * atomic's slot holds two numbers: what to compare with or to add, and what to swap in.
+ */
+#define PROTO_OPERANDS_BYTES UINT64_C(16)
+
+/* Values of enum ibv_wr_opcode. */
+#define PROTO_WR_WRITE     0U
+#define PROTO_WR_WRITE_IMM 1U
+#define PROTO_WR_SEND      2U
+#define PROTO_WR_SEND_IMM  3U
+#define PROTO_WR_READ      4U
+#define PROTO_WR_CMP_SWP   5U
+#define PROTO_WR_FETCH_ADD 6U
 
 #define PROTO_NO_SLOT UINT64_MAX
 
@@ -276,6 +306,7 @@ enum proto_event_kind {
 #define PROTO_WC_LOC_LEN   1U
 #define PROTO_WC_FLUSHED   5U
 #define PROTO_WC_REM_INV   9U
+#define PROTO_WC_GONE      UINT32_MAX /* no status of a completion */
 #define PROTO_WC_RETRY_EXC 12U
 #define PROTO_WC_SEND      0U
 #define PROTO_WC_RECV      128U

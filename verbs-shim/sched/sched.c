@@ -144,6 +144,7 @@ struct sched *sched_init(void *mem, const struct sched_config *config)
     for (uint32_t i = 0; i < s->client_count; i++) {
         sched_client_at(s, i)->rank = i / PROTO_RANK_CLIENTS;
         sched_client_at(s, i)->late_head = ID_NONE;
+        sched_client_at(s, i)->apply_head = ID_NONE;
     }
     sched_init_wrs(s);
     (void)fabric_init(sched_net(s), &net);
@@ -309,6 +310,39 @@ static void park_idle(const struct sched_view *view, struct sched_actor *actor, 
     actor->lately = commands;
 }
 
+/* A thread of the client has acted: what others of it read over and over may have changed. */
+static void wake_spinners(struct sched *s, uint32_t client_ix, int64_t vt)
+{
+    uint32_t count = sched_client_at(s, client_ix)->actor_count;
+
+    for (uint32_t k = 0; k < count; k++) {
+        struct sched_actor *actor = sched_actor_at(s, client_ix * PROTO_CLIENT_ACTORS + k);
+
+        if (actor->state != SCHED_ACTOR_SPIN)
+            continue;
+        actor->state = SCHED_ACTOR_READY;
+        actor->resume = PROTO_RESUME_TURN;
+        actor->vt = time_max(actor->vt, vt);
+    }
+}
+
+/* It has applied what was due, and is what it was before. */
+static void park_again(struct sched *s, struct sched_actor *actor, uint32_t actor_ix)
+{
+    bool is_idle = actor->saved == SCHED_ACTOR_IDLE;
+    bool watches =
+        is_idle || (actor->saved == SCHED_ACTOR_EXTERNAL && sched_polled_at(s, actor_ix)[0] > 0);
+
+    s->running--;
+    actor->is_applying = false;
+    actor->state = actor->saved;
+    /* What was told meanwhile has woken nobody. */
+    if (watches && actor->told != sched_client_at(s, actor_ix / PROTO_CLIENT_ACTORS)->news) {
+        actor->state = SCHED_ACTOR_READY;
+        actor->resume = is_idle ? PROTO_RESUME_POLL : PROTO_RESUME_RETRY;
+    }
+}
+
 static void park_external(const struct sched_view *view, struct sched_actor *actor,
                           uint32_t actor_ix, const struct proto_parked *parked)
 {
@@ -342,13 +376,18 @@ static void park_exit(const struct sched_view *view, struct sched_actor *actor, 
 static void book_park(const struct sched_view *view, struct sched_actor *actor, uint32_t actor_ix,
                       const struct proto_parked *parked)
 {
+    int64_t since = actor->vt;
+
     view->sched->running--;
+    actor->is_applying = false;
+    if (parked->park != PROTO_PARK_SPIN || parked->vt > since)
+        wake_spinners(view->sched, actor_ix / PROTO_CLIENT_ACTORS, parked->vt);
     actor->vt = parked->vt;
     actor->park = (uint8_t)parked->park;
     actor->is_asleep = parked->is_asleep;
     actor->deadline = PROTO_NEVER;
     actor->retry = PROTO_NEVER;
-    if (parked->park != PROTO_PARK_IDLE)
+    if (parked->park != PROTO_PARK_IDLE && (parked->park != PROTO_PARK_SPIN || parked->vt > since))
         actor->confirm = 0;
     switch (parked->park) {
     case PROTO_PARK_IDLE:
@@ -370,7 +409,11 @@ static void book_park(const struct sched_view *view, struct sched_actor *actor, 
         actor->resume = PROTO_RESUME_ANSWER;
         actor->call = (uint8_t)parked->call;
         break;
+    case PROTO_PARK_SPIN:
+        actor->state = SCHED_ACTOR_SPIN;
+        break;
     case PROTO_PARK_TURN:
+    case PROTO_PARK_SAME:
     case PROTO_PARK_COUNT:
         actor->state = SCHED_ACTOR_READY;
         actor->resume = PROTO_RESUME_TURN;
@@ -402,7 +445,15 @@ bool sched_park(const struct sched_view *view, uint32_t actor_ix)
         sched_blame(s, client_ix, SCHED_DAMAGED_CHANNEL);
         return false;
     }
-    book_park(view, actor, actor_ix, &parked);
+    if (parked.park == PROTO_PARK_SAME) {
+        if (!actor->is_applying) {
+            sched_blame(s, client_ix, SCHED_DAMAGED_CHANNEL);
+            return false;
+        }
+        park_again(s, actor, actor_ix);
+    } else {
+        book_park(view, actor, actor_ix, &parked);
+    }
     return true;
 }
 
@@ -420,8 +471,8 @@ static void set_retry(struct sched *s, struct sched_actor *actor, int64_t side_l
     }
 }
 
-/* The earliest instant at which the actor may act; never: only others can bring it about. */
-static int64_t act_time(const struct sched_view *view, uint32_t actor_ix)
+/* The earliest instant at which the actor may go on; never: only others can bring it about. */
+static int64_t own_time(const struct sched_view *view, uint32_t actor_ix)
 {
     struct sched *s = view->sched;
     struct sched_actor *actor = sched_actor_at(s, actor_ix);
@@ -432,7 +483,7 @@ static int64_t act_time(const struct sched_view *view, uint32_t actor_ix)
         return actor->vt;
     case SCHED_ACTOR_RUNNING:
         return time_max(
-            actor->vt,
+            actor->is_applying ? actor->applies_at : actor->vt,
             atomic_load_explicit(&view->segments[client]->chan[actor_ix % PROTO_CLIENT_ACTORS].vt,
                                  memory_order_acquire));
     case SCHED_ACTOR_IDLE:
@@ -443,10 +494,23 @@ static int64_t act_time(const struct sched_view *view, uint32_t actor_ix)
     case SCHED_ACTOR_EXTERNAL:
         set_retry(s, actor, sched_agreed(s, sched_client_at(s, client)->rank)->side_latency);
         return time_min(actor->retry, time_max(actor->vt, time_min(actor->deadline, actor->first)));
+    case SCHED_ACTOR_SPIN:
     case SCHED_ACTOR_NONE:
         break;
     }
     return PROTO_NEVER;
+}
+
+/* The earliest instant at which the actor may act, be it to apply what a peer asked for: one that
+ * runs does that by itself, and one that polls goes on before. */
+static int64_t act_time(const struct sched_view *view, uint32_t actor_ix)
+{
+    const struct sched *s = view->sched;
+    int64_t own = own_time(view, actor_ix);
+
+    if (sched_actor_at(s, actor_ix)->state == SCHED_ACTOR_RUNNING)
+        return own;
+    return time_min(own, sched_apply_at(s, actor_ix / PROTO_CLIENT_ACTORS));
 }
 
 /* What may happen next, of each kind. */
@@ -567,10 +631,15 @@ static int64_t find_lease(const struct sched_view *view, uint32_t actor_ix, cons
 
         if (live[i] == actor_ix)
             continue;
-        t = act_time(view, live[i]);
-        if (live[i] / PROTO_CLIENT_ACTORS != client_ix)
-            base = time_min(base, t);
-        else if (t != PROTO_NEVER)
+        if (live[i] / PROTO_CLIENT_ACTORS != client_ix) {
+            base = time_min(base, act_time(view, live[i]));
+            continue;
+        }
+        /* Who reads memory over and over sees every act of a sibling at once. */
+        if (sched_actor_at(s, live[i])->state == SCHED_ACTOR_SPIN)
+            siblings = time_min(siblings, next->actor_t);
+        t = own_time(view, live[i]);
+        if (t != PROTO_NEVER)
             siblings = time_min(siblings, t + (actor_ix < live[i]));
     }
     lease = time_min(time_add(base, time_lookahead(&outlook)), siblings);
@@ -602,8 +671,7 @@ static void answer(const struct sched_view *view, uint32_t actor_ix, struct prot
         status = sched_destroy_qp(view, client, args.qp);
         break;
     case PROTO_CALL_FLUSH_QP:
-        if (sched_own_qp(s, client, args.qp))
-            sched_flush_qp(view, args.qp, true);
+        sched_stop_qp(view, client, args.qp);
         break;
     case PROTO_CALL_NEW_ACTOR:
         reply[0] = add_actor(s, client, sched_actor_at(s, actor_ix)->vt);
@@ -650,6 +718,29 @@ static enum proto_resume why(const struct sched_actor *actor)
                                              : PROTO_RESUME_TIMEOUT;
 }
 
+/* A turn to apply what is due, after which the actor parks again as it was. */
+static void grant_apply(const struct sched_view *view, struct next *next)
+{
+    struct sched *s = view->sched;
+    uint32_t client = next->actor / PROTO_CLIENT_ACTORS;
+    struct sched_actor *actor = sched_actor_at(s, next->actor);
+    struct proto_chan *chan = &view->segments[client]->chan[next->actor % PROTO_CLIENT_ACTORS];
+    int64_t own = own_time(view, next->actor);
+    int64_t lease =
+        sched_refill(view, client) ? find_lease(view, next->actor, next) : next->actor_t;
+
+    chan->resume = PROTO_RESUME_APPLY;
+    chan->resume_vt = next->actor_t;
+    chan->lease = time_min(lease, own);
+    atomic_store_explicit(&chan->vt, next->actor_t, memory_order_relaxed);
+    actor->saved = actor->state;
+    actor->state = SCHED_ACTOR_RUNNING;
+    actor->is_applying = true;
+    actor->applies_at = next->actor_t;
+    actor->told = sched_client_at(s, client)->news;
+    s->running++;
+}
+
 /* The first parked actor gets its turn. */
 static void grant(const struct sched_view *view, struct next *next)
 {
@@ -659,6 +750,10 @@ static void grant(const struct sched_view *view, struct next *next)
     struct proto_chan *chan = &view->segments[client]->chan[next->actor % PROTO_CLIENT_ACTORS];
     enum proto_resume resume = why(actor);
 
+    if (sched_apply_at(s, client) <= next->actor_t) {
+        grant_apply(view, next);
+        return;
+    }
     chan->resume = resume;
     if (actor->state == SCHED_ACTOR_IDLE && actor->first != PROTO_NEVER)
         actor->confirm = 0;
@@ -775,6 +870,7 @@ static bool is_by_time(const struct sched *s, const struct next *next)
                actor->retry > next->actor_t && actor->first > next->actor_t;
     case SCHED_ACTOR_IDLE:
     case SCHED_ACTOR_RUNNING:
+    case SCHED_ACTOR_SPIN:
     case SCHED_ACTOR_NONE:
         break;
     }

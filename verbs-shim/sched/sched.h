@@ -115,6 +115,7 @@ enum sched_actor_state {
     SCHED_ACTOR_IDLE,
     SCHED_ACTOR_WAIT,
     SCHED_ACTOR_EXTERNAL,
+    SCHED_ACTOR_SPIN,
 };
 
 struct sched_actor_info {

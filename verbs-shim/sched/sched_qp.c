@@ -80,6 +80,7 @@ uint32_t sched_add_qp(struct sched *s, uint32_t client, uint32_t device)
         .latency = sched_agreed(s, rank)->receive_after,
         .ps_per_kib = sched_agreed(s, rank)->wire_ps_per_kib,
     };
+    sched_init_rdma(sched_qp_at(s, s->qp_count));
     return s->qp_count++;
 }
 
@@ -260,12 +261,14 @@ bool sched_release_ways(struct sched *s, struct sched_qp *qp)
 
     if (qp->fabric != ID_NONE && fabric_release_qp(sched_net(s), (qp_id){qp->fabric}))
         qp->fabric = ID_NONE;
+    if (qp->response != ID_NONE && fabric_release_qp(sched_net(s), (qp_id){qp->response}))
+        qp->response = ID_NONE;
     for (uint32_t rank = 0; rank < s->rank_count; rank++) {
         if (qp->ways[rank] != 0 && fabric_release_qp(sched_net(s), (qp_id){qp->ways[rank] - 1}))
             qp->ways[rank] = 0;
         is_rest |= qp->ways[rank] != 0;
     }
-    return qp->fabric == ID_NONE && !is_rest;
+    return qp->fabric == ID_NONE && qp->response == ID_NONE && !is_rest;
 }
 
 /* Takes back the fabric's queue pairs of those that are dead and drained. */
@@ -328,6 +331,16 @@ int sched_connect_qp(const struct sched_view *view, uint32_t client,
     return 0;
 }
 
+void sched_stop_qp(const struct sched_view *view, uint32_t client, uint32_t ix)
+{
+    struct sched_qp *qp = sched_own_qp(view->sched, client, ix);
+
+    if (!qp)
+        return;
+    sched_flush_qp(view, ix, true);
+    qp->is_failed = qp->is_direct;
+}
+
 int sched_destroy_qp(const struct sched_view *view, uint32_t client, uint32_t ix)
 {
     struct sched *s = view->sched;
@@ -364,6 +377,7 @@ int sched_reset_qp(const struct sched_view *view, uint32_t client, uint32_t ix)
     if (s->qp_count == SCHED_QPS || sched_client_at(s, client)->qp_count >= SCHED_CLIENT_QPS)
         return ENOMEM;
     sched_flush_qp(view, ix, false);
+    qp->is_failed = false;
     if (!sched_has_way(qp) && !sched_is_datagram(qp))
         return 0;
     /* The other end names nobody now; it can be met again without a reset of its own. */
@@ -372,6 +386,7 @@ int sched_reset_qp(const struct sched_view *view, uint32_t client, uint32_t ix)
     if (!sched_release_ways(s, qp) || qp->is_local)
         leave_behind(s, ix);
     qp->is_local = false;
+    sched_init_rdma(qp);
     qp->fabric = ID_NONE;
     memset(qp->ways, 0, sizeof qp->ways);
     qp->order_head = ID_NONE;

@@ -71,6 +71,8 @@ struct sched_client {
     uint32_t step;     /* of the scheduler, in which it ... */
     uint32_t burst;    /* ... had so many commands */
     uint32_t used[PROTO_DEVICES_MAX][PROTO_LIMITED_COUNT]; /* of its rank's devices */
+    uint32_t news;                                         /* events that it was told, or will be */
+    uint32_t apply_head; /* what its threads have to apply, by time; ID_NONE */
 };
 
 /* Hot part of an actor: one line of cache. */
@@ -79,6 +81,10 @@ struct sched_actor {
     uint8_t park;   /* enum proto_park */
     uint8_t resume; /* enum proto_resume, once it may go on */
     uint8_t call;   /* enum proto_call */
+    uint8_t saved;  /* state to which it returns, if is_applying */
+    bool is_applying;
+    int64_t applies_at;
+    uint32_t told; /* to its client when it got the turn to apply */
     uint32_t confirm;
     int64_t vt; /* when it parked; running: when it got the turn */
     int64_t first;
@@ -115,12 +121,21 @@ struct sched_qp {
     uint32_t ways[PROTO_RANKS_MAX];  /* UD: queue pair of the fabric to a rank, + 1; 0: none yet */
     int64_t ps_per_kib;
     int64_t latency;
+    bool is_failed; /* RC, in ERR: what is posted is flushed, what arrives gets no answer */
+    uint32_t open_head, open_tail; /* RC: sends without a completion, in order of posting */
+    uint32_t stalled;              /* RC: the first of them that has to wait for reads; ID_NONE */
+    uint32_t reads_open;           /* RC: reads and atomics under way */
+    int64_t full_until;            /* RC: when a place for one of them gets free */
+    uint32_t held;                 /* messages to this one that wait for a receive */
+    uint32_t behind_head, behind_tail; /* messages that arrived behind those */
+    uint32_t response; /* queue pair of the fabric for what reads ask for; ID_NONE */
 };
 
 enum sched_wr_state {
     WR_FREE,
     WR_RECV,
     WR_SEND,
+    WR_RESPONSE, /* of a read or an atomic, on its way back */
 };
 
 /* A work request from post until nothing refers to it. */
@@ -147,6 +162,18 @@ struct sched_wr {
     uint16_t place; /* where it goes */
     uint8_t status; /* UD: enum ibv_wc_status, once `is_sent` */
     bool is_sent;
+    uint32_t after;   /* RC: the send that was posted next */
+    bool is_started;  /* RC: the fabric has it */
+    bool is_done;     /* RC: the completion is known, and waits for those before it */
+    bool is_applying; /* told to its target as something to apply */
+    int64_t done_at;
+    uint32_t done_status;
+    uint32_t apply_next;
+    uint32_t request; /* RESPONSE: the read or atomic */
+    uint32_t max_reads;
+    uint32_t patience_us;
+    uint32_t rkey;
+    uint64_t remote_addr;
 };
 
 struct sched_late {
@@ -342,6 +369,70 @@ int sched_limit_srq(const struct sched_view *view, uint32_t client, const int64_
 /* Messages for a queue pair that is about to go wait in its shared queue no more. */
 void sched_leave_srq(const struct sched_view *view, uint32_t qp);
 
+/* The event has to reach the client. */
+void sched_tell(const struct sched_view *view, uint32_t client, const struct proto_event *event);
+/* A completion will be in `cq` at `at`: who polls it idly or watches it may go on. */
+void sched_notice(struct sched *s, uint32_t client, uint32_t cq, int64_t at);
+/* ID_NONE: all are taken, the run is broken. */
+uint32_t sched_take_wr(struct sched *s);
+void sched_drop_wr(struct sched *s, uint32_t wr);
+/* The send's bytes are of no use to anybody any more. */
+void sched_settle(const struct sched_view *view, uint32_t send);
+/* The client gets the completion. */
+void sched_conclude_send(const struct sched_view *view, uint32_t send, int64_t at, uint32_t status);
+/* A receive was taken from the list. The flag for its completion: no fewer shall be in it. */
+uint16_t sched_count_down(struct sched_qp *receives);
+/* Books a message of `length` between two ranks. */
+void sched_count(struct sched *s, uint32_t from_rank, uint32_t to_rank, uint64_t length);
+/* As sched_flush_qp; the flush errors are of `at`. */
+void sched_flush_qp_at(const struct sched_view *view, uint32_t qp, bool tells, int64_t at);
+/* A message to the same device, posted at `now`. */
+void sched_post_local(const struct sched_view *view, struct sched_qp *qp, uint32_t wr, int64_t now);
+/* A message that will have arrived at wr->at goes to its receive, or waits for one. */
+void sched_offer(const struct sched_view *view, uint32_t to, uint32_t send);
+
+/* sched_rdma.c: reliable queue pairs, one-sided operations */
+void sched_init_rdma(struct sched_qp *qp);
+static inline bool sched_takes_receive(const struct sched_wr *wr)
+{
+    return wr->opcode == PROTO_WR_SEND || wr->opcode == PROTO_WR_SEND_IMM ||
+           wr->opcode == PROTO_WR_WRITE_IMM;
+}
+static inline bool sched_is_read(const struct sched_wr *wr)
+{
+    return wr->opcode >= PROTO_WR_READ && wr->opcode <= PROTO_WR_FETCH_ADD;
+}
+/* A send of a reliable queue pair was posted at `now`. */
+void sched_start_send(const struct sched_view *view, uint32_t send, int64_t now);
+/* Its fate is known; the completion comes after those of the sends before it. */
+void sched_finish_reliable(const struct sched_view *view, uint32_t send, int64_t at,
+                           uint32_t status);
+/* The sends from `first` (ID_NONE: none) on have failed at `at`: they end with flush errors. */
+void sched_conclude_open(const struct sched_view *view, uint32_t qp, uint32_t first, int64_t at);
+/* To ERR, with what that means for all that is posted. */
+void sched_fail_qp(const struct sched_view *view, uint32_t qp, int64_t at);
+/* A message that arrived at `to` does not go to a receive: it waits behind others, or is applied.
+ */
+bool sched_goes_elsewhere(const struct sched_view *view, uint32_t to, uint32_t send);
+/* A message to `to` has met its receive: those behind it go on. */
+void sched_go_on(const struct sched_view *view, uint32_t to);
+/* The target shall apply the message at `at`. `recv`: the receive that it takes, or ID_NONE. */
+void sched_apply(const struct sched_view *view, uint32_t to, uint32_t send, int64_t at,
+                 uint32_t recv);
+void sched_execute_applied(const struct sched_view *view, const struct proto_command *command,
+                           uint32_t client);
+void sched_response_arrives(const struct sched_view *view, uint32_t response, int64_t at);
+void sched_response_is_lost(const struct sched_view *view, uint32_t response);
+/* The process is gone: nobody applies. */
+void sched_forget_applies(const struct sched_view *view, uint32_t client);
+/* When the first thing to apply is due; or never. */
+static inline int64_t sched_apply_at(const struct sched *s, uint32_t client)
+{
+    uint32_t first = sched_client_at(s, client)->apply_head;
+
+    return first == ID_NONE ? PROTO_NEVER : sched_wr_at(s, first)->at;
+}
+
 /* sched_qp.c: answers to calls; the result is errno */
 int sched_create_qp(const struct sched_view *view, uint32_t client,
                     const struct proto_qp_request *request, int64_t *reply);
@@ -349,6 +440,8 @@ int sched_connect_qp(const struct sched_view *view, uint32_t client,
                      const struct proto_connect_request *request);
 /* When a send that is posted at `t` may leave, and what that does to the cable's sleep. */
 int64_t sched_wake_cable(struct sched *s, const struct sched_qp *qp, int64_t t);
+/* To ERR: what is posted ends with flush errors, and what arrives gets no answer. */
+void sched_stop_qp(const struct sched_view *view, uint32_t client, uint32_t qp);
 int sched_destroy_qp(const struct sched_view *view, uint32_t client, uint32_t qp);
 /* Back to what it was when it was made. */
 int sched_reset_qp(const struct sched_view *view, uint32_t client, uint32_t qp);

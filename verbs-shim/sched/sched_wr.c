@@ -36,7 +36,26 @@ void sched_init_wrs(struct sched *s)
     s->late_free = ID_NONE;
 }
 
-static uint32_t take_wr(struct sched *s)
+/* There is no place for another work request: whose are they? */
+static void blame_the_greedy(struct sched *s)
+{
+    uint32_t counts[PROTO_CLIENTS_MAX] = {0};
+    uint32_t worst = 0;
+
+    for (uint32_t i = 0; i < s->wr_used; i++) {
+        const struct sched_wr *wr = sched_wr_at(s, i);
+
+        if (wr->state != WR_FREE)
+            counts[sched_qp_at(s, wr->qp)->client]++;
+    }
+    for (uint32_t i = 1; i < s->client_count; i++) {
+        if (counts[i] > counts[worst])
+            worst = i;
+    }
+    sched_blame(s, worst, SCHED_TOO_MUCH);
+}
+
+uint32_t sched_take_wr(struct sched *s)
 {
     uint32_t ix = s->wr_free;
 
@@ -44,10 +63,13 @@ static uint32_t take_wr(struct sched *s)
         s->wr_free = sched_wr_at(s, ix)->next;
         return ix;
     }
-    return s->wr_used < SCHED_WRS ? s->wr_used++ : ID_NONE;
+    if (s->wr_used < SCHED_WRS)
+        return s->wr_used++;
+    blame_the_greedy(s);
+    return ID_NONE;
 }
 
-static void drop_wr(struct sched *s, uint32_t ix)
+void sched_drop_wr(struct sched *s, uint32_t ix)
 {
     struct sched_wr *wr = sched_wr_at(s, ix);
 
@@ -84,25 +106,6 @@ static void blame_the_deaf(struct sched *s)
             worst = i;
     }
     sched_blame(s, worst, SCHED_DEAF);
-}
-
-/* There is no place for another work request: whose are they? */
-static void blame_the_greedy(struct sched *s)
-{
-    uint32_t counts[PROTO_CLIENTS_MAX] = {0};
-    uint32_t worst = 0;
-
-    for (uint32_t i = 0; i < s->wr_used; i++) {
-        const struct sched_wr *wr = sched_wr_at(s, i);
-
-        if (wr->state != WR_FREE)
-            counts[sched_qp_at(s, wr->qp)->client]++;
-    }
-    for (uint32_t i = 1; i < s->client_count; i++) {
-        if (counts[i] > counts[worst])
-            worst = i;
-    }
-    sched_blame(s, worst, SCHED_TOO_MUCH);
 }
 
 static void put_late(struct sched *s, struct sched_client *client, const struct proto_event *event)
@@ -149,18 +152,18 @@ bool sched_refill(const struct sched_view *view, uint32_t client_ix)
     return true;
 }
 
-static void tell(const struct sched_view *view, uint32_t client_ix, const struct proto_event *event)
+void sched_tell(const struct sched_view *view, uint32_t client_ix, const struct proto_event *event)
 {
     struct sched_client *client = sched_client_at(view->sched, client_ix);
 
     if (!client->is_alive)
         return;
+    client->news++;
     if (client->late_head != ID_NONE || !ring_put(view, client_ix, event))
         put_late(view->sched, client, event);
 }
 
-/* A completion will be in `cq` at `at`: who polls it idly or watches it may go on. */
-static void notice(struct sched *s, uint32_t client, uint32_t cq, int64_t at)
+void sched_notice(struct sched *s, uint32_t client, uint32_t cq, int64_t at)
 {
     uint32_t base = client * PROTO_CLIENT_ACTORS;
     uint32_t count = sched_client_at(s, client)->actor_count;
@@ -190,12 +193,11 @@ static void complete(const struct sched_view *view, const struct sched_qp *qp,
     sched_mix(s, (uint64_t)event->t);
     sched_mix(s, ((uint64_t)qp->client << 40) ^ ((uint64_t)event->wqe << 8) ^ event->status);
     event->kind = PROTO_EVENT_COMPLETION;
-    tell(view, qp->client, event);
-    notice(s, qp->client, event->cq, event->t);
+    sched_tell(view, qp->client, event);
+    sched_notice(s, qp->client, event->cq, event->t);
 }
 
-/* The send's bytes are of no use to anybody any more. */
-static void settle(const struct sched_view *view, uint32_t send_ix)
+void sched_settle(const struct sched_view *view, uint32_t send_ix)
 {
     struct sched *s = view->sched;
     struct sched_wr *send = sched_wr_at(s, send_ix);
@@ -204,15 +206,23 @@ static void settle(const struct sched_view *view, uint32_t send_ix)
     if (send->slot != PROTO_NO_SLOT) {
         struct proto_event event = {.kind = PROTO_EVENT_SLOT_FREE, .slot = send->slot};
 
-        tell(view, sched_qp_at(s, send->qp)->client, &event);
+        sched_tell(view, sched_qp_at(s, send->qp)->client, &event);
     }
     if (send->is_completed)
-        drop_wr(s, send_ix);
+        sched_drop_wr(s, send_ix);
 }
 
-/* The send's fate at the sender is known. An acknowledged one was never counted as open. */
-static void finish_send(const struct sched_view *view, uint32_t send_ix, int64_t at,
-                        uint32_t status)
+/* Enum ibv_wc_opcode of what was posted with enum ibv_wr_opcode. */
+static uint32_t wc_opcode(uint32_t opcode)
+{
+    static const uint32_t codes[] = {1, 1, PROTO_WC_SEND, PROTO_WC_SEND, 2, 3, 4};
+
+    return opcode < sizeof codes / sizeof codes[0] ? codes[opcode] : PROTO_WC_SEND;
+}
+
+/* An acknowledged one was never counted as open. */
+void sched_conclude_send(const struct sched_view *view, uint32_t send_ix, int64_t at,
+                         uint32_t status)
 {
     struct sched *s = view->sched;
     struct sched_wr *send = sched_wr_at(s, send_ix);
@@ -233,14 +243,14 @@ static void finish_send(const struct sched_view *view, uint32_t send_ix, int64_t
                                     .qp = send->qp,
                                     .wqe = send->wqe,
                                     .status = status,
-                                    .opcode = PROTO_WC_SEND,
+                                    .opcode = wc_opcode(send->opcode),
                                     .length = send->length,
                                     .slot = PROTO_NO_SLOT};
 
         complete(view, qp, &event);
     }
     if (send->is_settled)
-        drop_wr(s, send_ix);
+        sched_drop_wr(s, send_ix);
 }
 
 void sched_finish_sent(const struct sched_view *view, uint32_t send_ix, int64_t at, uint32_t status)
@@ -249,8 +259,12 @@ void sched_finish_sent(const struct sched_view *view, uint32_t send_ix, int64_t 
     struct sched_wr *send = sched_wr_at(s, send_ix);
     struct sched_qp *qp = sched_qp_at(s, send->qp);
 
+    if (sched_is_reliable(qp)) {
+        sched_finish_reliable(view, send_ix, at, status);
+        return;
+    }
     if (!sched_is_datagram(qp)) {
-        finish_send(view, send_ix, at, status);
+        sched_conclude_send(view, send_ix, at, status);
         return;
     }
     send->at = at;
@@ -259,21 +273,17 @@ void sched_finish_sent(const struct sched_view *view, uint32_t send_ix, int64_t 
     while (qp->order_head != ID_NONE && sched_wr_at(s, qp->order_head)->is_sent) {
         uint32_t first = sched_pop(s, &qp->order_head);
 
-        finish_send(view, first, sched_wr_at(s, first)->at, sched_wr_at(s, first)->status);
+        sched_conclude_send(view, first, sched_wr_at(s, first)->at, sched_wr_at(s, first)->status);
     }
 }
 
-/* Books what a message carried, once, when it is certain to arrive. */
-static void count_bytes(struct sched *s, const struct sched_wr *send, const struct sched_qp *to)
+void sched_count(struct sched *s, uint32_t from_rank, uint32_t to_rank, uint64_t length)
 {
-    uint32_t from = sched_qp_at(s, send->qp)->rank;
-
-    s->bytes[from][to->rank] += send->length;
-    s->messages[from][to->rank]++;
+    s->bytes[from_rank][to_rank] += length;
+    s->messages[from_rank][to_rank]++;
 }
 
-/* A receive was taken from the list. The flag for its completion: no fewer shall be in it. */
-static uint16_t count_down(struct sched_qp *receives)
+uint16_t sched_count_down(struct sched_qp *receives)
 {
     receives->recvs_open--;
     if (receives->recvs_open >= receives->limit)
@@ -294,7 +304,7 @@ void sched_finish_recv(const struct sched_view *view, uint32_t recv_ix, uint32_t
     struct proto_event event = {
         .t = at,
         .flags = (uint16_t)(send->flags | (has_header ? PROTO_HAS_GRH : 0) |
-                            count_down(sched_receives_of(s, qp))),
+                            sched_count_down(sched_receives_of(s, qp))),
         .cq = qp->recv_cq,
         .qp = recv.qp,
         .wqe = recv.wqe,
@@ -310,14 +320,14 @@ void sched_finish_recv(const struct sched_view *view, uint32_t recv_ix, uint32_t
         .token = send_ix,
     };
 
-    drop_wr(s, recv_ix);
-    count_bytes(s, send, qp);
+    sched_drop_wr(s, recv_ix);
+    sched_count(s, sched_qp_at(s, send->qp)->rank, qp->rank, send->length);
     send->is_delivered = true;
     send->consumer = qp->client;
     if (!qp->is_dead)
         complete(view, qp, &event);
     if (!has_bytes || !sched_client_at(s, qp->client)->is_alive)
-        settle(view, send_ix);
+        sched_settle(view, send_ix);
 }
 
 uint32_t sched_pop(const struct sched *s, uint32_t *head)
@@ -347,30 +357,57 @@ static void match(const struct sched_view *view, struct sched_qp *receives)
         uint32_t recv_ix = sched_pop(s, &receives->early_head);
         uint32_t send_ix = sched_pop(s, &receives->held_head);
         const struct sched_wr *send = sched_wr_at(s, send_ix);
-        struct sched_qp *qp = sched_qp_at(s, send->to);
+        uint32_t to = send->to;
+        struct sched_qp *qp = sched_qp_at(s, to);
         bool is_reliable = sched_is_reliable(sched_qp_at(s, send->qp));
         bool fits = send->length <= sched_wr_at(s, recv_ix)->length;
         int64_t at = time_max(send->at, sched_wr_at(s, recv_ix)->at);
 
         at = time_max(at, qp->last_recv);
         qp->last_recv = at;
+        qp->held--;
+        if (send->opcode == PROTO_WR_WRITE_IMM) {
+            sched_apply(view, to, send_ix, at, recv_ix);
+            if (qp->held == 0)
+                sched_go_on(view, to);
+            continue;
+        }
         if (is_reliable)
-            finish_send(view, send_ix, time_add(at, qp->latency),
-                        fits ? PROTO_WC_SUCCESS : PROTO_WC_REM_INV);
-        sched_wr_at(s, recv_ix)->qp = send->to;
+            sched_finish_sent(view, send_ix, time_add(at, qp->latency),
+                              fits ? PROTO_WC_SUCCESS : PROTO_WC_REM_INV);
+        sched_wr_at(s, recv_ix)->qp = to;
         sched_finish_recv(view, recv_ix, send_ix, at, fits);
+        if (is_reliable && !fits)
+            sched_fail_qp(view, to, at);
+        if (qp->held == 0)
+            sched_go_on(view, to);
     }
+}
+
+void sched_offer(const struct sched_view *view, uint32_t to_ix, uint32_t send_ix)
+{
+    struct sched *s = view->sched;
+    struct sched_qp *to = sched_qp_at(s, to_ix);
+    struct sched_qp *receives = sched_receives_of(s, to);
+
+    to->held++;
+    sched_wr_at(s, send_ix)->to = to_ix;
+    sched_append(s, &receives->held_head, &receives->held_tail, send_ix);
+    match(view, receives);
 }
 
 void sched_lose(const struct sched_view *view, uint32_t send_ix)
 {
     struct sched *s = view->sched;
-    const struct sched_qp *qp = sched_qp_at(s, sched_wr_at(s, send_ix)->qp);
+    const struct sched_wr *send = sched_wr_at(s, send_ix);
+    const struct sched_qp *qp = sched_qp_at(s, send->qp);
     int64_t now = engine_now(fabric_engine(sched_net(s))).ps;
 
-    if (sched_is_reliable(qp))
-        finish_send(view, send_ix, time_add(now, 2 * qp->latency), PROTO_WC_RETRY_EXC);
-    settle(view, send_ix);
+    if (sched_is_reliable(qp) && send->patience_us != PROTO_PATIENCE_NEVER)
+        sched_finish_sent(view, send_ix,
+                          time_add(now, time_max(2 * qp->latency, send->patience_us * PS_PER_US)),
+                          PROTO_WC_RETRY_EXC);
+    sched_settle(view, send_ix);
 }
 
 /* A message will have arrived at `at`. What lost frames is repaired if it is acknowledged: no time
@@ -382,21 +419,27 @@ static void arrive(const struct sched_view *view, const struct fabric_completion
     struct sched_wr *send = sched_wr_at(s, send_ix);
     const struct sched_qp *from = sched_qp_at(s, send->qp);
     struct sched_qp *to = from->peer != ID_NONE ? sched_qp_at(s, from->peer) : NULL;
-    struct sched_qp *receives;
 
+    if (send->state == WR_RESPONSE) {
+        sched_response_arrives(view, send_ix, c->at.ps);
+        return;
+    }
     if (sched_is_datagram(from) && c->status == FABRIC_OK) {
         sched_datagram_arrives(view, send_ix, c->at.ps);
         return;
     }
-    if (!to || to->is_dead || (c->status != FABRIC_OK && !sched_is_reliable(from))) {
+    if (!to || to->is_dead || to->is_failed ||
+        (c->status != FABRIC_OK && !sched_is_reliable(from))) {
         sched_lose(view, send_ix);
         return;
     }
-    receives = sched_receives_of(s, to);
+    if (from->is_failed) {
+        sched_settle(view, send_ix); /* behind one that failed: the other end takes no notice */
+        return;
+    }
     send->at = c->at.ps;
-    send->to = from->peer;
-    sched_append(s, &receives->held_head, &receives->held_tail, send_ix);
-    match(view, receives);
+    if (!sched_goes_elsewhere(view, from->peer, send_ix))
+        sched_offer(view, from->peer, send_ix);
 }
 
 static void on_completed(void *ctx, const struct fabric_completion *c)
@@ -418,8 +461,13 @@ static void on_completed(void *ctx, const struct fabric_completion *c)
 
 static void on_lost(void *ctx, qp_id sender, uint64_t wr_id)
 {
+    const struct sched_view *view = *(const struct sched_view **)ctx;
+
     (void)sender;
-    sched_lose(*(const struct sched_view **)ctx, (uint32_t)wr_id);
+    if (sched_wr_at(view->sched, (uint32_t)wr_id)->state == WR_RESPONSE)
+        sched_response_is_lost(view, (uint32_t)wr_id);
+    else
+        sched_lose(view, (uint32_t)wr_id);
 }
 
 static void on_user_event(void *ctx, uint32_t kind, uint32_t arg)
@@ -431,31 +479,19 @@ static void on_user_event(void *ctx, uint32_t kind, uint32_t arg)
 /* What a flush drops: with a flush error for the client, or without a word. */
 struct flush_ctx {
     const struct sched_view *view; /* first: the other hooks read it */
-    bool tells;
+    int64_t at;
 };
 
-static void on_flushed(void *ctx, qp_id fabric_qp, uint64_t wr_id, bool is_recv)
+/* A receive that nothing will meet. */
+static void flush_recv(const struct sched_view *view, uint32_t ix, int64_t at)
 {
-    const struct flush_ctx *flush = ctx;
-    struct sched *s = flush->view->sched;
-    uint32_t ix = (uint32_t)wr_id;
-    struct sched_wr *wr = sched_wr_at(s, ix);
+    struct sched *s = view->sched;
+    const struct sched_wr *wr = sched_wr_at(s, ix);
     struct sched_qp *qp = sched_qp_at(s, wr->qp);
 
-    (void)fabric_qp;
-    if (!is_recv) {
-        bool was_dead = qp->is_dead;
-
-        qp->is_dead = was_dead || !flush->tells;
-        sched_finish_sent(flush->view, ix, engine_now(fabric_engine(sched_net(s))).ps,
-                          PROTO_WC_FLUSHED);
-        qp->is_dead = was_dead;
-        settle(flush->view, ix);
-        return;
-    }
     qp->recvs_open--;
-    if (flush->tells && !qp->is_dead) {
-        struct proto_event event = {.t = engine_now(fabric_engine(sched_net(s))).ps,
+    if (!qp->is_dead) {
+        struct proto_event event = {.t = at,
                                     .cq = qp->recv_cq,
                                     .qp = wr->qp,
                                     .wqe = wr->wqe,
@@ -463,9 +499,27 @@ static void on_flushed(void *ctx, qp_id fabric_qp, uint64_t wr_id, bool is_recv)
                                     .opcode = PROTO_WC_RECV,
                                     .slot = PROTO_NO_SLOT};
 
-        complete(flush->view, qp, &event);
+        complete(view, qp, &event);
     }
-    drop_wr(s, ix);
+    sched_drop_wr(s, ix);
+}
+
+static void on_flushed(void *ctx, qp_id fabric_qp, uint64_t wr_id, bool is_recv)
+{
+    const struct flush_ctx *flush = ctx;
+    uint32_t ix = (uint32_t)wr_id;
+
+    (void)fabric_qp;
+    if (sched_wr_at(flush->view->sched, ix)->state == WR_RESPONSE) {
+        sched_response_is_lost(flush->view, ix);
+        return;
+    }
+    if (!is_recv) {
+        sched_finish_sent(flush->view, ix, flush->at, PROTO_WC_FLUSHED);
+        sched_settle(flush->view, ix);
+        return;
+    }
+    flush_recv(flush->view, ix, flush->at);
 }
 
 /* What waits here, not in the fabric: receives posted before RTR, and in the profile `verbs` also
@@ -476,8 +530,11 @@ static void flush_waiting(struct flush_ctx *ctx, struct sched_qp *qp)
 
     while (qp->early_head != ID_NONE)
         on_flushed(ctx, (qp_id){qp->fabric}, sched_pop(s, &qp->early_head), true);
+    qp->held = 0;
     while (qp->held_head != ID_NONE)
         sched_lose(ctx->view, sched_pop(s, &qp->held_head));
+    while (qp->behind_head != ID_NONE)
+        sched_lose(ctx->view, sched_pop(s, &qp->behind_head));
     /* Datagrams there have left. */
     while (!sched_is_datagram(qp) && qp->order_head != ID_NONE)
         on_flushed(ctx, (qp_id){qp->fabric}, sched_pop(s, &qp->order_head), false);
@@ -486,13 +543,28 @@ static void flush_waiting(struct flush_ctx *ctx, struct sched_qp *qp)
 void sched_flush_qp(const struct sched_view *view, uint32_t qp_ix, bool tells)
 {
     struct sched_qp *qp = sched_qp_at(view->sched, qp_ix);
-    struct flush_ctx ctx = {.view = view, .tells = tells};
+    int64_t now = engine_now(fabric_engine(sched_net(view->sched))).ps;
+    bool was_dead = qp->is_dead;
+
+    qp->is_dead = was_dead || !tells;
+    if (sched_is_reliable(qp))
+        sched_conclude_open(view, qp_ix, qp->open_head, now);
+    qp->is_dead = was_dead;
+    sched_flush_qp_at(view, qp_ix, tells, now);
+}
+
+void sched_flush_qp_at(const struct sched_view *view, uint32_t qp_ix, bool tells, int64_t at)
+{
+    struct sched_qp *qp = sched_qp_at(view->sched, qp_ix);
+    struct flush_ctx ctx = {.view = view, .at = at};
+    bool was_dead = qp->is_dead;
     const struct fabric_hooks hooks = {.ctx = &ctx,
                                        .completed = on_completed,
                                        .user_event = on_user_event,
                                        .lost = on_lost,
                                        .flushed = on_flushed};
 
+    qp->is_dead = was_dead || !tells;
     qp->is_open = false;
     if (qp->fabric != ID_NONE)
         fabric_flush_qp(sched_net(view->sched), (qp_id){qp->fabric}, &hooks);
@@ -500,9 +572,12 @@ void sched_flush_qp(const struct sched_view *view, uint32_t qp_ix, bool tells)
         if (qp->ways[rank] != 0)
             fabric_flush_qp(sched_net(view->sched), (qp_id){qp->ways[rank] - 1}, &hooks);
     }
+    if (qp->response != ID_NONE && !tells)
+        fabric_flush_qp(sched_net(view->sched), (qp_id){qp->response}, &hooks);
     flush_waiting(&ctx, qp);
     if (qp->srq != ID_NONE)
         sched_leave_srq(view, qp_ix);
+    qp->is_dead = was_dead;
 }
 
 void sched_run_fabric(const struct sched_view *view, int64_t limit)
@@ -528,7 +603,7 @@ static simtime reach(struct sched *s, int64_t t)
 
 /* A message to the same device loads no cable: it takes a message's time on a wire of its own, and
  * the latency. */
-static void post_local(const struct sched_view *view, struct sched_qp *qp, uint32_t ix, int64_t now)
+void sched_post_local(const struct sched_view *view, struct sched_qp *qp, uint32_t ix, int64_t now)
 {
     struct sched *s = view->sched;
     uint64_t length = sched_wr_at(s, ix)->length;
@@ -552,8 +627,8 @@ void sched_send_kept(const struct sched_view *view, uint32_t qp_ix)
     struct sched_qp *qp = sched_qp_at(s, qp_ix);
 
     while (qp->order_head != ID_NONE)
-        post_local(view, qp, sched_pop(s, &qp->order_head),
-                   engine_now(fabric_engine(sched_net(s))).ps);
+        sched_post_local(view, qp, sched_pop(s, &qp->order_head),
+                         engine_now(fabric_engine(sched_net(s))).ps);
 }
 
 static bool is_blind_on(const struct sched *s, const struct sched_qp *qp, uint32_t way)
@@ -567,22 +642,23 @@ static void post_send(const struct sched_view *view, struct sched_qp *qp,
     struct sched *s = view->sched;
     uint32_t way = sched_is_datagram(qp) ? qp->ways[qp->dest_rank] - 1 : qp->fabric;
     bool is_blind = is_blind_on(s, qp, way);
-    simtime now;
+    simtime now = reach(s, command->t);
 
-    if (!sched_is_reliable(qp)) {
-        if (client->open_sends == 0)
-            client->min_wire = PROTO_NEVER;
-        client->min_wire = time_min(client->min_wire, time_wire(command->length, qp->ps_per_kib));
-        client->open_sends++;
-        client->open_blind += is_blind;
-    }
-    sched_wr_at(s, ix)->is_blind = is_blind;
     qp->sends_open++;
-    now = reach(s, command->t);
+    if (sched_is_reliable(qp)) {
+        sched_start_send(view, ix, now.ps);
+        return;
+    }
+    if (client->open_sends == 0)
+        client->min_wire = PROTO_NEVER;
+    client->min_wire = time_min(client->min_wire, time_wire(command->length, qp->ps_per_kib));
+    client->open_sends++;
+    client->open_blind += is_blind;
+    sched_wr_at(s, ix)->is_blind = is_blind;
     if (sched_is_datagram(qp))
         sched_append(s, &qp->order_head, &qp->order_tail, ix);
     if (qp->is_local) {
-        post_local(view, qp, ix, now.ps);
+        sched_post_local(view, qp, ix, now.ps);
         return;
     }
     (void)fabric_post_send(sched_net(s), (qp_id){way}, (simtime){sched_wake_cable(s, qp, now.ps)},
@@ -595,6 +671,10 @@ static void post_recv(const struct sched_view *view, struct sched_qp *qp, uint32
     struct sched_wr *wr = sched_wr_at(s, ix);
 
     qp->recvs_open++;
+    if (qp->is_failed) {
+        flush_recv(view, ix, time_add(now.ps, qp->latency));
+        return;
+    }
     if (qp->is_direct) {
         /* No receive completes sooner after any post: leases count on it. */
         wr->at = time_add(now.ps, qp->latency);
@@ -630,11 +710,9 @@ static void execute_post(const struct sched_view *view, const struct proto_comma
         sched_blame(s, client_ix, SCHED_TOO_MUCH);
         return;
     }
-    ix = take_wr(s);
-    if (ix == ID_NONE) {
-        blame_the_greedy(s);
+    ix = sched_take_wr(s);
+    if (ix == ID_NONE)
         return;
-    }
     *sched_wr_at(s, ix) = (struct sched_wr){.state = is_send ? WR_SEND : WR_RECV,
                                             .flags = command->flags,
                                             .qp = command->qp,
@@ -648,9 +726,13 @@ static void execute_post(const struct sched_view *view, const struct proto_comma
                                             .to = ID_NONE,
                                             .dest = command->dest,
                                             .place = (uint16_t)command->remote_addr,
-                                            .qkey = command->rkey};
+                                            .qkey = command->rkey,
+                                            .max_reads = command->dest,
+                                            .patience_us = command->patience_us,
+                                            .rkey = command->rkey,
+                                            .remote_addr = command->remote_addr};
     if (is_send && sched_is_datagram(qp) && !sched_choose_way(s, qp, command)) {
-        drop_wr(s, ix); /* an address that nobody gave out */
+        sched_drop_wr(s, ix); /* an address that nobody gave out */
         return;
     }
     if (is_send)
@@ -688,7 +770,7 @@ static void execute_consumed(const struct sched_view *view, const struct proto_c
     send = sched_wr_at(s, command->token);
     if (send->state == WR_SEND && send->is_delivered && !send->is_settled &&
         send->consumer == client)
-        settle(view, command->token);
+        sched_settle(view, command->token);
 }
 
 void sched_move_wrs(struct sched *s, uint32_t from_qp, uint32_t to_qp)
@@ -712,8 +794,9 @@ void sched_forget_client(const struct sched_view *view, uint32_t client)
         const struct sched_wr *wr = sched_wr_at(s, i);
 
         if (wr->state == WR_SEND && wr->is_delivered && !wr->is_settled && wr->consumer == client)
-            settle(view, i);
+            sched_settle(view, i);
     }
+    sched_forget_applies(view, client);
 }
 
 /* Wakes waiters of a key of the client, those who have waited longest first. */
@@ -764,6 +847,11 @@ void sched_execute(const struct sched_view *view, const struct proto_command *co
     case PROTO_COMMAND_OUTSIDE:
         sched_client_at(s, client)->commands++;
         s->outside[s->outside_count++ % SCHED_OUTSIDE_LOG] = command->t;
+        break;
+    case PROTO_COMMAND_APPLIED:
+        (void)reach(s, command->t);
+        sched_execute_applied(view, command, client);
+        sched_run_fabric(view, engine_now(fabric_engine(sched_net(s))).ps);
         break;
     }
 }

@@ -124,8 +124,28 @@ SHIM_EXPORT void actor_jump(struct actor *a, simtime t);
  * handler must not park. Called by whoever needs what arrived: polls, posts, waits. */
 SHIM_EXPORT void client_take_events(void (*handle)(const struct proto_event *event));
 
+/*
+ * What peers ask for, one-sided: `take` books what the scheduler has told (and calls
+ * client_set_due), `apply` does the first thing that is due and answers with client_answer; true:
+ * the program's memory has changed. Neither may park.
+ */
+struct client_inbox {
+    void (*take)(void);
+    bool (*apply)(struct actor *a);
+};
+SHIM_EXPORT void client_serve_inbox(const struct client_inbox *calls); /* borrowed; NULL: none */
+/* When the first thing is due; or never. */
+SHIM_EXPORT void client_set_due(simtime due);
+SHIM_EXPORT simtime client_due(void);
+/* A command of an earlier instant, while applying: there is room for two. */
+/* Adds one to an eventfd; never parks. */
+SHIM_EXPORT void client_count_event(int fd);
+SHIM_EXPORT void client_answer(struct actor *a, struct proto_command *command, simtime t);
+
 /* Bytes on their way. The result is in the client's own arena; NULL: it is full. */
 SHIM_EXPORT void *arena_take(uint64_t bytes, uint64_t *ret_slot);
+/* A slot of our own, as arena_take answered; NULL: none. */
+SHIM_EXPORT void *arena_own(uint64_t slot);
 /* A peer's slot, for reading; NULL when offset or length make no sense. */
 SHIM_EXPORT const void *arena_peer(uint32_t client, uint64_t slot, uint64_t bytes);
 

@@ -40,6 +40,16 @@
 /* Between two calls; times the largest factor it fits. */
 #define WORK_MAX_NS INT64_C(1000000000000)
 
+/*
+ * DOC: What peers ask for
+ *
+ * One-sided operations of peers are due at an instant of their own. A thread applies them before
+ * its time passes that instant, so that the program never sees memory older than its clock; it
+ * may do so by itself as far as its lease goes. For a process whose threads are all parked one of
+ * them gets a turn, in which its time stands. What is due at or behind the lease waits for such a
+ * turn: something earlier may still come.
+ */
+
 struct actor {
     struct proto_chan *chan;
     uint32_t number;
@@ -48,7 +58,7 @@ struct actor {
     int64_t lease;
     uint64_t calls; /* other than polls */
     bool is_asleep;
-    int64_t left;   /* the thread's processor time when the program went on, in nanoseconds */
+    int64_t left; /* the thread's processor time when the program went on, in nanoseconds */
 };
 
 static struct actor actors[PROTO_CLIENT_ACTORS];
@@ -56,6 +66,10 @@ static struct {
     int64_t due;
     void (*fire)(struct actor *a);
 } alarm_set = {.due = PROTO_NEVER};
+static struct {
+    const struct client_inbox *calls; /* NULL: none */
+    int64_t due;
+} inbox = {.due = PROTO_NEVER};
 static _Thread_local struct actor *self __attribute__((tls_model("initial-exec")));
 
 struct actor *actor_self(void)
@@ -118,13 +132,13 @@ void actor_leave(struct actor *a)
 }
 
 /* Charges the program's own work since it was left alone. */
-static void charge_work(struct actor *a)
+static int64_t measure_work(struct actor *a)
 {
     int64_t ns = time_min(sys_thread_ns() - a->left - clock_cost(), WORK_MAX_NS);
     int64_t ps = ns > 0 ? ns * client.segment->agreed.compute_permille : 0;
 
-    a->vt += ps;
     actor_stats(a)->computed += ps;
+    return ps;
 }
 
 /* The channel shows the time; released, so that a command published later is not seen with an
@@ -224,7 +238,8 @@ static bool drive(struct actor *a)
     }
 }
 
-static enum proto_resume park(struct actor *a, enum proto_park why)
+/* Gives the turn away and comes back with the next one. */
+static void hand_over(struct actor *a, enum proto_park why)
 {
     struct proto_chan *chan = a->chan;
 
@@ -243,7 +258,49 @@ static enum proto_resume park(struct actor *a, enum proto_park why)
         client_ring(PROTO_BELL_PARKED, a->number);
         wait_turn(a);
     }
-    if (chan->resume != PROTO_RESUME_RETRY)
+}
+
+/* The next thing to apply, if it is due by `until` and its answer has room. */
+static bool apply_next(struct actor *a, int64_t until, bool *ret_changes)
+{
+    if (inbox.due > until || ring_writable(&client.segment->command_ring, PROTO_COMMANDS) < 2)
+        return false;
+    *ret_changes = inbox.calls->apply(a);
+    return true;
+}
+
+/* A turn to apply. True: this was what a spinner has waited for, and it goes on. */
+static bool serve(struct actor *a, enum proto_park why)
+{
+    int64_t until = time_max(a->chan->resume_vt, a->chan->lease - 1);
+    int64_t due;
+    bool changes = false;
+
+    inbox.calls->take();
+    for (;;) {
+        due = inbox.due;
+        if (!apply_next(a, until, &changes))
+            return false;
+        if (changes && why == PROTO_PARK_SPIN)
+            break;
+    }
+    a->vt = time_max(a->vt, due);
+    a->lease = a->chan->lease;
+    show_time(a);
+    return true;
+}
+
+static enum proto_resume park(struct actor *a, enum proto_park why)
+{
+    struct proto_chan *chan = a->chan;
+
+    hand_over(a, why);
+    while (chan->resume == PROTO_RESUME_APPLY) {
+        if (serve(a, why))
+            break;
+        hand_over(a, PROTO_PARK_SAME);
+    }
+    if (chan->resume != PROTO_RESUME_RETRY && chan->resume != PROTO_RESUME_APPLY)
         a->vt = chan->resume_vt;
     a->lease = chan->lease;
     actor_leave(a);
@@ -271,15 +328,49 @@ static inline void sound_alarm(struct actor *a)
         alarm_set.fire(a);
 }
 
+void client_serve_inbox(const struct client_inbox *calls)
+{
+    inbox.calls = calls;
+    inbox.due = PROTO_NEVER;
+}
+
+void client_set_due(simtime due)
+{
+    inbox.due = due.ps;
+}
+
+/* Applies what is due before the time gets to `to`; may park. */
+static void catch_up(struct actor *a, int64_t to)
+{
+    bool changes;
+
+    for (;;) {
+        if (ring_readable(&client.segment->event_ring, PROTO_EVENTS) != 0)
+            inbox.calls->take();
+        if (inbox.due > time_min(to, a->lease - 1))
+            return;
+        if (!apply_next(a, inbox.due, &changes))
+            (void)park(a, PROTO_PARK_TURN); /* makes room */
+    }
+}
+
+/* Lets the actor's time be `to`. */
+static inline void reach(struct actor *a, int64_t to)
+{
+    if (inbox.calls)
+        catch_up(a, to);
+    a->vt = to;
+    show_time(a);
+}
+
 void actor_charge(struct actor *a, enum proto_charge what, uint32_t n)
 {
-    if (client.segment->agreed.compute_permille > 0)
-        charge_work(a);
-    a->vt += client.segment->agreed.charge[what] * n;
+    int64_t work = client.segment->agreed.compute_permille > 0 ? measure_work(a) : 0;
+
+    reach(a, a->vt + work + client.segment->agreed.charge[what] * n);
     actor_stats(a)->calls[what] += n;
     if (what != PROTO_CHARGE_POLL_EMPTY && what != PROTO_CHARGE_POLL_ENTRY)
         a->calls++;
-    show_time(a);
     if (a->vt >= a->lease)
         (void)park(a, PROTO_PARK_TURN);
     sound_alarm(a);
@@ -293,9 +384,8 @@ void actor_sleep_until(struct actor *a, simtime t)
     a->calls++;
     if (t.ps <= a->vt)
         return;
-    a->vt = t.ps;
     a->is_asleep = true;
-    show_time(a);
+    reach(a, t.ps);
     if (a->vt >= a->lease || client.segment->agreed.has_launcher)
         (void)park(a, PROTO_PARK_TURN);
     a->is_asleep = false;
@@ -329,10 +419,20 @@ static int64_t soonest(const struct proto_command *command)
         return agreed->side_latency;
     case PROTO_COMMAND_WAKE:
         return 0;
+    case PROTO_COMMAND_APPLIED:
+        return command->status == PROTO_WC_SUCCESS ? PROTO_NEVER : agreed->receive_after;
     case PROTO_COMMAND_CONSUMED:
         break;
     }
     return PROTO_NEVER;
+}
+
+static void publish(const struct proto_command *command)
+{
+    struct proto_cursors *ring = &client.segment->command_ring;
+
+    client.segment->commands[ring_write_at(ring, PROTO_COMMANDS)] = *command;
+    ring_publish(ring);
 }
 
 void actor_post(struct actor *a, struct proto_command *command)
@@ -343,9 +443,24 @@ void actor_post(struct actor *a, struct proto_command *command)
         (void)park(a, PROTO_PARK_TURN);
     command->t = a->vt;
     command->actor = a->number;
-    client.segment->commands[ring_write_at(ring, PROTO_COMMANDS)] = *command;
-    ring_publish(ring);
+    publish(command);
     a->lease = time_shrink(a->lease, a->vt, soonest(command));
+}
+
+void client_count_event(int fd)
+{
+    const uint64_t one = 1;
+
+    sys_write(fd, &one, sizeof one);
+}
+
+void client_answer(struct actor *a, struct proto_command *command, simtime t)
+{
+    command->t = t.ps;
+    /* Whichever thread applies: the order among what happens at one instant is always the same. */
+    command->actor = client.number * PROTO_CLIENT_ACTORS;
+    publish(command);
+    a->lease = time_shrink(a->lease, t.ps, soonest(command));
 }
 
 bool actor_wait(struct actor *a, uint64_t key, simtime deadline)
@@ -406,8 +521,7 @@ static bool wait_watching(struct actor *a, bool (*try)(void *ctx), void *ctx, si
         if (resume == PROTO_RESUME_TIMEOUT)
             return false;
         if (try(ctx)) {
-            a->vt = time_max(a->vt, a->chan->resume_vt);
-            show_time(a);
+            reach(a, time_max(a->vt, a->chan->resume_vt));
             return true;
         }
     }
@@ -439,7 +553,7 @@ void actor_idle(struct actor *a, const uint16_t *cqs, uint32_t count, simspan gr
     struct proto_chan *chan = a->chan;
     int64_t before = a->vt;
 
-    show_queues(a, cqs, count, (simtime){time_min(first.ps, alarm_set.due)});
+    show_queues(a, cqs, count, (simtime){time_min(time_min(first.ps, alarm_set.due), inbox.due)});
     chan->grid = grid.ps;
     (void)park(a, PROTO_PARK_IDLE);
     actor_stats(a)->folded +=
@@ -449,8 +563,12 @@ void actor_idle(struct actor *a, const uint16_t *cqs, uint32_t count, simspan gr
 
 void actor_jump(struct actor *a, simtime t)
 {
-    a->vt = t.ps;
-    show_time(a);
+    reach(a, t.ps);
+}
+
+simtime client_due(void)
+{
+    return (simtime){inbox.due};
 }
 
 void actor_trace(struct actor *a, uint32_t what, uint64_t x, uint64_t y)

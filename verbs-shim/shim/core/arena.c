@@ -79,6 +79,11 @@ void arena_release(uint64_t slot)
     arena.stack[head->size] = offset + 1;
 }
 
+void *arena_own(uint64_t slot)
+{
+    return slot < arena.top ? client.arena + slot : NULL;
+}
+
 const void *arena_peer(uint32_t peer, uint64_t slot, uint64_t bytes)
 {
     if (peer >= client.client_count || !client.peer_arenas[peer] || slot > PROTO_ARENA_BYTES ||

@@ -266,6 +266,7 @@ bool client_join(void)
 void client_forget(void)
 {
     atomic_store_explicit(&join_state, JOIN_REFUSED, memory_order_release);
+    client_serve_inbox(NULL);
     actor_forget();
     if (client.socket > 0)
         sys_close(client.socket);

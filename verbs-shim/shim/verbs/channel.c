@@ -92,12 +92,29 @@ void channel_forget_cq(struct cq *cq)
     cq->events_waiting = 0;
 }
 
-void channel_async(struct context *context, const struct ibv_async_event *event)
+static bool keep_async(struct context *context, const struct ibv_async_event *event)
 {
     if (context->event_count == ASYNC_EVENTS)
-        return;
+        return false;
     context->events[(context->event_head + context->event_count++) % ASYNC_EVENTS] = *event;
-    count_event(context->verbs.context.async_fd);
+    return true;
+}
+
+void channel_async(struct context *context, const struct ibv_async_event *event)
+{
+    if (keep_async(context, event))
+        count_event(context->verbs.context.async_fd);
+}
+
+void channel_async_at(struct actor *a, struct context *context, const struct ibv_async_event *event,
+                      simtime t)
+{
+    struct proto_command outside = {.kind = PROTO_COMMAND_OUTSIDE};
+
+    if (!keep_async(context, event))
+        return;
+    client_count_event(context->verbs.context.async_fd);
+    client_answer(a, &outside, t);
 }
 
 void channel_forget(struct context *context, const void *element)

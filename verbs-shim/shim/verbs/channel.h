@@ -29,5 +29,8 @@ bool channel_never_waits(int fd);
 /* Makes descriptors readable whose events are due at the actor's time; *ret says what may bring
  * others. */
 void channel_look(struct actor *a, struct actor_watch *ret);
+/* The same while something is applied that was due at `t`: does not park. */
+void channel_async_at(struct actor *a, struct context *context, const struct ibv_async_event *event,
+                      simtime t);
 
 #endif

@@ -56,7 +56,7 @@ static uint32_t find_period(const uint16_t *cqs, uint32_t n)
 
 static simtime first_of(const uint16_t *cqs, uint32_t n)
 {
-    simtime first = simtime_never();
+    simtime first = client_due(); /* the program may look at what a peer writes */
 
     for (uint32_t i = 0; i < n; i++) {
         const struct cq *cq = table_get(&library_now()->cqs, cqs[i]);

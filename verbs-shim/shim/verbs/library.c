@@ -15,6 +15,7 @@
 #include "verbs-shim/shim/guest.h"
 #include "verbs-shim/shim/verbs/channel.h"
 #include "verbs-shim/shim/verbs/objects.h"
+#include "verbs-shim/shim/verbs/rdma.h"
 #include "verbs-shim/shim/verbs/text.h"
 
 static struct library library;
@@ -63,6 +64,7 @@ static struct library *begin(const struct proto_agreed *agreed)
     library.device_count = count;
     library.agreed = agreed;
     client_set_look(channel_look);
+    rdma_begin();
     return &library;
 }
 

@@ -87,9 +87,12 @@ struct cq {
 struct work {
     uint64_t wr_id;
     uint32_t frames;    /* that it holds until its completion is polled */
-    uint32_t sge_count; /* receives */
+    uint32_t sge_count; /* receives, reads, fenced sends */
     uint32_t next;      /* receives: next free one */
     bool is_used;
+    bool is_fenced;            /* sends: waits for reads, its bytes are in `slot` */
+    enum ibv_wc_status status; /* sends: what became of the bytes that a read brought */
+    uint64_t slot;
     struct ibv_sge one;   /* the scatter list if it is short */
     struct ibv_sge *sges; /* borrowed from the queue; for more than one */
 };
@@ -125,6 +128,9 @@ struct qp {
     uint32_t number;              /* as the scheduler knows it */
     uint32_t epoch;               /* counts resets: what was posted before is forgotten */
     bool signals_all;
+    bool has_failed;         /* in ERR by itself: the scheduler knows, and flushes */
+    uint32_t reads;          /* reads and atomics whose bytes have not come */
+    uint32_t fenced;         /* sends that wait for them */
     bool has_wr_ops;         /* made with the extended interface */
     struct builder *builder; /* owned; then only */
     struct queue send, recv;

@@ -23,6 +23,7 @@
 #include "verbs-shim/shim/verbs/fold.h"
 #include "verbs-shim/shim/verbs/memory.h"
 #include "verbs-shim/shim/verbs/queue.h"
+#include "verbs-shim/shim/verbs/rdma.h"
 
 static bool is_recv(const struct proto_event *event)
 {
@@ -42,12 +43,16 @@ static bool is_shared(const struct qp *qp, const struct proto_event *event)
     return is_recv(event) && qp->srq != NULL;
 }
 
-static void on_event(const struct proto_event *event)
+void poll_on_event(const struct proto_event *event)
 {
     struct library *library = library_now();
     struct cq *cq = table_get(&library->cqs, event->cq);
     struct qp *qp = table_get(&library->qps, event->qp);
 
+    if (event->kind == PROTO_EVENT_APPLY) {
+        rdma_book(event);
+        return;
+    }
     if (event->kind != PROTO_EVENT_COMPLETION || cq == NULL || qp == NULL ||
         cq != (is_recv(event) ? qp->recv_cq : qp->send_cq) ||
         !queue_has(queue_of(qp, event), event->wqe, is_shared(qp, event) ? 0 : qp->epoch))
@@ -59,13 +64,11 @@ static void on_event(const struct proto_event *event)
 
 void poll_take_events(void)
 {
-    client_take_events(on_event);
+    client_take_events(poll_on_event);
 }
 
-/* Copies the bytes into the scatter list. `is_late`: not at a poll, and the program may have given
- * memory back, which a real device still has pinned. Returns the status of the completion. */
-static enum ibv_wc_status scatter(const struct pd *pd, const struct work *work,
-                                  struct proto_event *event, bool is_late)
+enum ibv_wc_status poll_scatter(const struct pd *pd, const struct work *work,
+                                struct proto_event *event, bool is_late)
 {
     const unsigned char *from = arena_peer(event->peer, event->slot, event->length);
     const struct ibv_sge *sges = queue_sges(work);
@@ -79,6 +82,8 @@ static enum ibv_wc_status scatter(const struct pd *pd, const struct work *work,
         size_t step = left < sges[i].length ? (size_t)left : sges[i].length;
         void *to = memory_at(pd, &sges[i], IBV_ACCESS_LOCAL_WRITE);
 
+        if (step == 0)
+            continue; /* its key need not be one */
         if (to == NULL)
             return IBV_WC_LOC_PROT_ERR;
         if (!is_late || memory_is_mapped((uintptr_t)to, step))
@@ -103,8 +108,8 @@ static void deliver(struct actor *a, struct qp *qp, struct proto_event *event, b
     if (event->slot == PROTO_NO_SLOT)
         return;
     if (event->status == IBV_WC_SUCCESS)
-        event->status = scatter(qp->srq != NULL ? qp->srq->pd : qp->pd,
-                                queue_work(queue_of(qp, event), event->wqe), event, is_late);
+        event->status = poll_scatter(qp->srq != NULL ? qp->srq->pd : qp->pd,
+                                     queue_work(queue_of(qp, event), event->wqe), event, is_late);
     event->slot = PROTO_NO_SLOT;
     actor_post(a, &consumed);
 }
@@ -156,6 +161,10 @@ static void take(struct actor *a, struct cq *cq, struct ibv_wc *wc)
 
     cq_pop(cq, 1);
     deliver(a, qp, &event, false);
+    if (!is_recv(&event) && event.status == IBV_WC_SUCCESS)
+        event.status = queue_work(queue, event.wqe)->status;
+    if (event.status != IBV_WC_SUCCESS && qp->ibv.qp_base.qp_type == IBV_QPT_RC)
+        rdma_fail(qp);
     fill(wc, qp, queue_work(queue, event.wqe), &event);
     queue_retire(queue, event.wqe);
     actor_trace(a, PROTO_CHARGE_POLL_ENTRY, wc->wr_id, ((uint64_t)wc->status << 32) | wc->byte_len);

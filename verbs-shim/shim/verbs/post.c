@@ -22,6 +22,7 @@
 #include "verbs-shim/shim/verbs/objects.h"
 #include "verbs-shim/shim/verbs/poll.h"
 #include "verbs-shim/shim/verbs/queue.h"
+#include "verbs-shim/shim/verbs/rdma.h"
 
 #define QKEY_IS_OWN (1U << 31)
 
@@ -146,6 +147,18 @@ static void address(const struct qp *qp, const struct ibv_send_wr *wr,
     command->rkey = wr->wr.ud.remote_qkey & QKEY_IS_OWN ? qp->attr.qkey : wr->wr.ud.remote_qkey;
 }
 
+/* What of a send goes into the arena. False: it is full. */
+static bool stage(const struct qp *qp, const struct ibv_send_wr *wr, uint64_t length,
+                  uint64_t *ret_slot)
+{
+    *ret_slot = PROTO_NO_SLOT;
+    if (wr->opcode == IBV_WR_RDMA_READ)
+        return true;
+    if (rdma_is_atomic(wr->opcode))
+        return rdma_take_operands(wr, ret_slot);
+    return gather(qp->pd, wr, handle_of(qp, wr), length, ret_slot);
+}
+
 /* errno of a send that cannot be; 0: *length is filled. */
 static int refuse_send(const struct qp *qp, const struct ibv_send_wr *wr, uint64_t *length)
 {
@@ -164,11 +177,14 @@ static int refuse_send(const struct qp *qp, const struct ibv_send_wr *wr, uint64
             *length += wr->sg_list[i].length;
         if (library->profile->max_inline == 0 || *length > qp->cap.max_inline_data)
             return EINVAL;
-    } else if (!measure(qp->pd, wr->sg_list, wr->num_sge, 0, length) ||
+    } else if (!measure(qp->pd, wr->sg_list, wr->num_sge,
+                        rdma_is_read(wr->opcode) ? IBV_ACCESS_LOCAL_WRITE : 0, length) ||
                *length > library->agreed->max_message) {
         return EINVAL;
     }
-    return qp->ibv.qp_base.qp_type != IBV_QPT_UD || is_datagram(qp, wr, *length) ? 0 : EINVAL;
+    if (qp->ibv.qp_base.qp_type == IBV_QPT_UD)
+        return is_datagram(qp, wr, *length) ? 0 : EINVAL;
+    return rdma_refuse(qp, wr, *length);
 }
 
 static int send_one(struct actor *a, struct qp *qp, const struct ibv_send_wr *wr)
@@ -185,11 +201,11 @@ static int send_one(struct actor *a, struct qp *qp, const struct ibv_send_wr *wr
         return ENOMEM;
     work->wr_id = wr->wr_id;
     command.wqe = queue_wqe(queue_place_of(&qp->send, work), false, qp->epoch);
-    if (qp->ibv.qp_base.state == IBV_QPS_ERR) {
+    if (qp->ibv.qp_base.state == IBV_QPS_ERR && !qp->has_failed) {
         flush(a, qp, command.wqe);
         return 0;
     }
-    if (!gather(qp->pd, wr, handle_of(qp, wr), length, &command.slot)) {
+    if (!stage(qp, wr, length, &command.slot)) {
         queue_untake(&qp->send, work);
         return ENOMEM;
     }
@@ -202,7 +218,8 @@ static int send_one(struct actor *a, struct qp *qp, const struct ibv_send_wr *wr
         command.flags |= PROTO_SIGNALED;
     if (wr->send_flags & IBV_SEND_SOLICITED)
         command.flags |= PROTO_SOLICITED;
-    if (wr->opcode == IBV_WR_SEND_WITH_IMM) {
+    rdma_describe(qp, wr, work, &command);
+    if (wr->opcode == IBV_WR_SEND_WITH_IMM || wr->opcode == IBV_WR_RDMA_WRITE_WITH_IMM) {
         command.flags |= PROTO_HAS_IMM;
         command.imm = wr->imm_data;
     }

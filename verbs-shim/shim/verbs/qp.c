@@ -93,7 +93,7 @@ static struct qp *build(const struct pd *pd, const struct ibv_qp_init_attr *init
     qp->recv_cq = (struct cq *)(void *)init->recv_cq;
     qp->srq = (struct srq *)(void *)init->srq;
     if (queue_init(&qp->send, false, qp->cap.max_send_wr, has_frames ? qp->cap.max_send_wr : 0,
-                   1) &&
+                   has_frames ? 1 : qp->cap.max_send_sge) &&
         queue_init(&qp->recv, true, qp->cap.max_recv_wr, has_frames ? qp->cap.max_recv_wr : 0,
                    qp->cap.max_recv_sge) &&
         cq_reserve(qp->send_cq, qp->send.depth)) {

@@ -18,7 +18,10 @@
 #include "verbs-shim/shim/verbs/post.h"
 #include "verbs-shim/shim/verbs/qp.h"
 
-#define SEND_OPS (IBV_QP_EX_WITH_SEND | IBV_QP_EX_WITH_SEND_WITH_IMM)
+#define SEND_OPS                                                                      \
+    (IBV_QP_EX_WITH_SEND | IBV_QP_EX_WITH_SEND_WITH_IMM | IBV_QP_EX_WITH_RDMA_WRITE | \
+     IBV_QP_EX_WITH_RDMA_WRITE_WITH_IMM | IBV_QP_EX_WITH_RDMA_READ |                  \
+     IBV_QP_EX_WITH_ATOMIC_CMP_AND_SWP | IBV_QP_EX_WITH_ATOMIC_FETCH_AND_ADD)
 
 struct builder {
     struct ibv_send_wr *wrs; /* owned; one for each place of the send queue */
@@ -75,6 +78,71 @@ static struct ibv_send_wr *current(struct builder *b)
     if (b->count == 0 && b->error == 0)
         b->error = EINVAL;
     return b->error ? NULL : &b->wrs[b->count - 1];
+}
+
+static void begin_rdma(struct ibv_qp_ex *ibv, enum ibv_wr_opcode opcode, uint32_t rkey,
+                       uint64_t remote_addr)
+{
+    struct ibv_send_wr *wr;
+
+    begin(ibv, opcode, 0);
+    wr = current(qp_of(ibv)->builder);
+    if (wr == NULL)
+        return;
+    wr->wr.rdma.rkey = rkey;
+    wr->wr.rdma.remote_addr = remote_addr;
+}
+
+static void wr_rdma_write(struct ibv_qp_ex *ibv, uint32_t rkey, uint64_t remote_addr)
+{
+    begin_rdma(ibv, IBV_WR_RDMA_WRITE, rkey, remote_addr);
+}
+
+static void wr_rdma_write_imm(struct ibv_qp_ex *ibv, uint32_t rkey, uint64_t remote_addr,
+                              __be32 imm)
+{
+    struct ibv_send_wr *wr;
+
+    begin_rdma(ibv, IBV_WR_RDMA_WRITE_WITH_IMM, rkey, remote_addr);
+    wr = current(qp_of(ibv)->builder);
+    if (wr != NULL)
+        wr->imm_data = imm;
+}
+
+static void wr_rdma_read(struct ibv_qp_ex *ibv, uint32_t rkey, uint64_t remote_addr)
+{
+    begin_rdma(ibv, IBV_WR_RDMA_READ, rkey, remote_addr);
+}
+
+static void begin_atomic(struct ibv_qp_ex *ibv, enum ibv_wr_opcode opcode, uint32_t rkey,
+                         uint64_t remote_addr, const uint64_t operands[2])
+{
+    struct ibv_send_wr *wr;
+
+    begin(ibv, opcode, 0);
+    wr = current(qp_of(ibv)->builder);
+    if (wr == NULL)
+        return;
+    wr->wr.atomic.rkey = rkey;
+    wr->wr.atomic.remote_addr = remote_addr;
+    wr->wr.atomic.compare_add = operands[0];
+    wr->wr.atomic.swap = operands[1];
+}
+
+static void wr_atomic_cmp_swp(struct ibv_qp_ex *ibv, uint32_t rkey, uint64_t remote_addr,
+                              uint64_t compare, uint64_t swap)
+{
+    const uint64_t operands[2] = {compare, swap};
+
+    begin_atomic(ibv, IBV_WR_ATOMIC_CMP_AND_SWP, rkey, remote_addr, operands);
+}
+
+static void wr_atomic_fetch_add(struct ibv_qp_ex *ibv, uint32_t rkey, uint64_t remote_addr,
+                                uint64_t add)
+{
+    const uint64_t operands[2] = {add, 0};
+
+    begin_atomic(ibv, IBV_WR_ATOMIC_FETCH_AND_ADD, rkey, remote_addr, operands);
 }
 
 static void set_sge_list(struct ibv_qp_ex *ibv, size_t count, const struct ibv_sge *sges)
@@ -184,6 +252,11 @@ static bool equip(struct qp *qp)
     qp->ibv.wr_complete = complete;
     qp->ibv.wr_send = wr_send;
     qp->ibv.wr_send_imm = wr_send_imm;
+    qp->ibv.wr_rdma_write = wr_rdma_write;
+    qp->ibv.wr_rdma_write_imm = wr_rdma_write_imm;
+    qp->ibv.wr_rdma_read = wr_rdma_read;
+    qp->ibv.wr_atomic_cmp_swp = wr_atomic_cmp_swp;
+    qp->ibv.wr_atomic_fetch_add = wr_atomic_fetch_add;
     qp->ibv.wr_set_sge = set_sge;
     qp->ibv.wr_set_sge_list = set_sge_list;
     qp->ibv.wr_set_ud_addr = set_ud_addr;

@@ -175,6 +175,9 @@ static int reset(struct actor *a, struct qp *qp)
     queue_clear(&qp->send, false);
     queue_clear(&qp->recv, true);
     qp->epoch++;
+    qp->has_failed = false;
+    qp->reads = 0;
+    qp->fenced = 0;
     qp->attr = (struct ibv_qp_attr){.qp_state = IBV_QPS_RESET};
     return 0;
 }
