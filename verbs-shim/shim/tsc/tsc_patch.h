@@ -10,8 +10,8 @@
 #include "verbs-shim/shim/tsc/tsc_find.h"
 
 /*
- * Puts an instruction that there is not at each of `count` sites, which are in ascending order and lie in readable code that
- * nobody may write. Other threads may execute the pages meanwhile.
+ * Puts an instruction that there is not at each of `count` sites, which are in ascending order and
+ * lie in readable code that nobody may write. Other threads may execute the pages meanwhile.
  *
  * Returns: how many were patched; fewer than `count`: errno.
  */
