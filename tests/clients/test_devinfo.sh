@@ -2,7 +2,6 @@
 # SPDX-License-Identifier: Apache-2.0
 # ibv_devices and ibv_devinfo -v of Debian, as they are on Macs: names, GUIDs, ports, GID tables,
 # limits; and what the scenario's macOS changes.
-root=$(cd "$(dirname "$0")/../.." && pwd)
 # shellcheck source=tests/clients/lib.sh
 . "$(dirname "$0")/lib.sh"
 for program in ibv_devices ibv_devinfo; do

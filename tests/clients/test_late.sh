@@ -9,9 +9,10 @@ macs=$root/scenarios/clusters/four-studios.yaml
 
 # A rank 0 that comes late, without a clock: the others must not meet a closed door.
 late=$uc_mesh_late
+# shellcheck disable=SC2016 # the shell that is run expands it
 slow='i=0; while [ $i -lt 60000 ]; do i=$((i+1)); done; exec "$0" "$@"'
 : >hashes
-for n in 1 2 3; do
+for _ in 1 2 3; do
     run "rank 0 comes late" 0 timeout 60 "$tbmesh" run "$macs" -- \
         sh -c "$slow" "$late" all_reduce --sizes 4KiB --repeat 5 :: \
         "$late" all_reduce --sizes 4KiB --repeat 5
