@@ -22,6 +22,7 @@
 #include "sim/cli/verdict.h"
 #include "sim/fabric/quirk.h"
 #include "sim/plan/check.h"
+#include "sim/report/json_report.h"
 #include "sim/scenario/quantity.h"
 #include "sim/scenario/quirk.h"
 #include "sim/scenario/scenario.h"
@@ -335,43 +336,52 @@ static int run_scenario(struct cli *cli, struct conductor_options *options, char
     return exit_code;
 }
 
+/* Reads the command line up to "--". False: *ret_exit is the exit code. */
+static bool read_flags(struct cli *cli, struct run_flags *flags, int argc, char **argv,
+                       int *ret_exit)
+{
+    const GOptionEntry own[] = {
+        {"ranks", 'n', 0, G_OPTION_ARG_INT, &flags->ranks, "how many Macs take part; all", "N"},
+        {"profile", 0, 0, G_OPTION_ARG_STRING, &flags->profile,
+         "what devices are: apple (default), verbs (RoCE adapters) or infiniband", "NAME"},
+        {"variant", 0, 0, G_OPTION_ARG_STRING, &flags->variant,
+         "where Apple's text and reports differ: technote (default) or observed", "NAME"},
+        {"quirk", 0, 0, G_OPTION_ARG_STRING_ARRAY, &flags->quirks,
+         "one of those above, also without the scenario's `quirks`; may be repeated",
+         "NAME[=VALUE]"},
+        {"log-dir", 0, 0, G_OPTION_ARG_FILENAME, &flags->log_dir,
+         "what the ranks print goes into files in DIR", "DIR"},
+        {"stats", 0, 0, G_OPTION_ARG_NONE, &flags->has_table,
+         "a table of the ranks at the end, as on a terminal", NULL},
+        {"compute", 0, 0, G_OPTION_ARG_STRING, &flags->compute,
+         "a program's own work: zero (default), fixed=SPAN a call, measured=FACTOR", "MODE"},
+        {"driver", 0, 0, G_OPTION_ARG_STRING, &flags->driver,
+         "who moves the clock: inline (default) or conductor, which shields ranks", "NAME"},
+        {"lease-cap", 0, 0, G_OPTION_ARG_STRING, &flags->lease_cap,
+         "how far a rank runs ahead of the others at most, as 500ns; no limit", "SPAN"},
+        {"fold", 0, 0, G_OPTION_ARG_INT, &flags->fold,
+         "empty polls in a row before they are folded; 0: never", "K"},
+        {"spin", 0, 0, G_OPTION_ARG_INT, &flags->spin,
+         "rounds that a waiting thread stays awake; by default where cores allow", "N"},
+        {"patience", 0, 0, G_OPTION_ARG_INT, &flags->patience,
+         "seconds of real time for what does not move", "S"},
+        {"launcher", 0, 0, G_OPTION_ARG_NONE, &flags->is_launcher,
+         "the command starts the ranks, as mpirun does, which needs no such word", NULL},
+        {"parallel", 0, 0, G_OPTION_ARG_NONE, &flags->is_parallel,
+         "ranks run at once where that cannot change the result", NULL},
+        {"keep-aslr", 0, 0, G_OPTION_ARG_NONE, &flags->keeps_aslr,
+         "leave address space randomisation on", NULL},
+        {0},
+    };
+
+    return cli_parse(cli, CLI_TAKES_MODELS | CLI_TAKES_PARAMETERS | CLI_TAKES_SEED, own, argc, argv,
+                     ret_exit);
+}
+
 static int run_run(struct cli *cli, int argc, char **argv)
 {
     struct run_flags flags = {
         .ranks = RANKS_ALL, .fold = DEFAULT, .spin = DEFAULT, .patience = DEFAULT};
-    const GOptionEntry own[] = {
-        {"ranks", 'n', 0, G_OPTION_ARG_INT, &flags.ranks, "how many Macs take part; all", "N"},
-        {"profile", 0, 0, G_OPTION_ARG_STRING, &flags.profile,
-         "what devices are: apple (default), verbs (RoCE adapters) or infiniband", "NAME"},
-        {"variant", 0, 0, G_OPTION_ARG_STRING, &flags.variant,
-         "where Apple's text and reports differ: technote (default) or observed", "NAME"},
-        {"quirk", 0, 0, G_OPTION_ARG_STRING_ARRAY, &flags.quirks,
-         "one of those above, also without the scenario's `quirks`; may be repeated",
-         "NAME[=VALUE]"},
-        {"log-dir", 0, 0, G_OPTION_ARG_FILENAME, &flags.log_dir,
-         "what the ranks print goes into files in DIR", "DIR"},
-        {"stats", 0, 0, G_OPTION_ARG_NONE, &flags.has_table,
-         "a table of the ranks at the end, as on a terminal", NULL},
-        {"compute", 0, 0, G_OPTION_ARG_STRING, &flags.compute,
-         "a program's own work: zero (default), fixed=SPAN a call, measured=FACTOR", "MODE"},
-        {"driver", 0, 0, G_OPTION_ARG_STRING, &flags.driver,
-         "who moves the clock: inline (default) or conductor, which shields ranks", "NAME"},
-        {"lease-cap", 0, 0, G_OPTION_ARG_STRING, &flags.lease_cap,
-         "how far a rank runs ahead of the others at most, as 500ns; no limit", "SPAN"},
-        {"fold", 0, 0, G_OPTION_ARG_INT, &flags.fold,
-         "empty polls in a row before they are folded; 0: never", "K"},
-        {"spin", 0, 0, G_OPTION_ARG_INT, &flags.spin,
-         "rounds that a waiting thread stays awake; by default where cores allow", "N"},
-        {"patience", 0, 0, G_OPTION_ARG_INT, &flags.patience,
-         "seconds of real time for what does not move", "S"},
-        {"launcher", 0, 0, G_OPTION_ARG_NONE, &flags.is_launcher,
-         "the command starts the ranks, as mpirun does, which needs no such word", NULL},
-        {"parallel", 0, 0, G_OPTION_ARG_NONE, &flags.is_parallel,
-         "ranks run at once where that cannot change the result", NULL},
-        {"keep-aslr", 0, 0, G_OPTION_ARG_NONE, &flags.keeps_aslr,
-         "leave address space randomisation on", NULL},
-        {0},
-    };
     struct conductor_options options = {.profile = PROTO_APPLE};
     char **ranks_argv = NULL;
     int exit_code;
@@ -384,8 +394,7 @@ static int run_run(struct cli *cli, int argc, char **argv)
         argc = i;
         break;
     }
-    if (!cli_parse(cli, CLI_TAKES_MODELS | CLI_TAKES_PARAMETERS | CLI_TAKES_SEED, own, argc, argv,
-                   &exit_code))
+    if (!read_flags(cli, &flags, argc, argv, &exit_code))
         return exit_code;
     if (!ranks_argv || !ranks_argv[0]) {
         log_error("run: no command; it comes after '--': tbmesh run %s -- ibv_devices",

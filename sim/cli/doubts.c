@@ -15,6 +15,7 @@
 #include "sim/base/err.h"
 #include "sim/base/text.h"
 #include "sim/base/units.h"
+#include "sim/fabric/quirk.h"
 #include "sim/report/human.h"
 #include "sim/scenario/quirk.h"
 

@@ -70,7 +70,7 @@ void build_machines(struct build *build, const struct schema_value *top);
 void build_cables(struct build *build, const struct schema_value *cables);
 void build_parameters(struct build *build, const struct schema_value *parameters);
 void build_profile(struct build *build, const struct schema_value *profile);
-void build_quirks(struct build *build, const struct schema_value *quirks);
+void build_quirks(struct build *build, const struct schema_value *section);
 void build_goals(struct build *build, const struct schema_value *goals);
 void build_matrix(struct build *build, const struct schema_value *matrix);
 void build_runs(struct build *build, const struct schema_value *run);

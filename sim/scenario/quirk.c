@@ -66,7 +66,7 @@ static bool read_parts(enum quirk quirk, const struct quirk_text *text, enum qua
 static bool take_value(enum quirk quirk, const struct quirk_text *text, struct quirks *quirks,
                        struct err *reterr)
 {
-    int64_t parts[PARTS_MAX];
+    int64_t parts[PARTS_MAX] = {0};
 
     if (quirk == QUIRK_LIMITS) {
         if (!read_parts(quirk, text, QUANTITY_COUNT, parts, 3, reterr))

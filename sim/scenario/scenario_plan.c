@@ -17,6 +17,7 @@
 #include "sim/fabric/cluster.h"
 #include "sim/fabric/fabric.h"
 #include "sim/fabric/param.h"
+#include "sim/fabric/quirk.h"
 #include "sim/plan/check.h"
 #include "sim/scenario/build.h"
 #include "sim/scenario/params.h"
