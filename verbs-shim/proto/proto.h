@@ -253,11 +253,12 @@ enum proto_command_flag {
 struct proto_command {
     int64_t t;
     uint32_t actor;
-    uint16_t kind;   /* enum proto_command_kind */
-    uint16_t flags;  /* enum proto_command_flag */
-    uint32_t qp;     /* queue pair, as CREATE_QP answered; CONSUMED: client that owns the slot */
-    uint32_t wqe;    /* the client's own number of the work request; comes back in the event */
-    uint64_t wr_id;  /* for the trace only */
+    uint16_t kind;  /* enum proto_command_kind */
+    uint16_t flags; /* enum proto_command_flag */
+    uint32_t qp;    /* queue pair, as CREATE_QP answered; CONSUMED: client that owns the slot */
+    uint32_t wqe;   /* the shim's number of the work request; comes back in the event. The program's
+                       wr_id is often an address, so no trace may hold it. */
+    uint64_t pad1;
     uint64_t length; /* bytes; WAKE: how many waiters, OUTSIDE: nothing */
     uint64_t slot; /* offset in an arena: SEND: in the sender's; CONSUMED: in qp's. WAKE: the key */
     uint64_t remote_addr; /* WRITE, READ, ATOMIC; UD: PROTO_PLACE of the destination */
@@ -395,7 +396,7 @@ struct proto_stats {
     int64_t waited[PROTO_WAIT_COUNT]; /* virtual time, likewise */
     int64_t computed;                 /* virtual time charged for the program's own work */
     uint64_t folded;                  /* empty polls that were skipped */
-    uint64_t hash;                    /* of (time, call, wr_id, length) of all that the actor saw */
+    uint64_t hash; /* of (time, call, work request, length) of all that the actor saw */
     uint64_t handovers;
     uint32_t opened_device;
     uint32_t pad0;

@@ -150,7 +150,6 @@ struct sched_wr {
     uint32_t opcode;
     uint32_t imm;
     uint32_t consumer; /* client that copies the bytes */
-    uint64_t wr_id;
     uint64_t length;
     uint64_t slot;
     uint32_t next;     /* free list; receives posted early; messages held */

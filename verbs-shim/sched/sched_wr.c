@@ -720,7 +720,6 @@ static void execute_post(const struct sched_view *view, const struct proto_comma
                                             .opcode = command->opcode,
                                             .imm = command->imm,
                                             .consumer = ID_NONE,
-                                            .wr_id = command->wr_id,
                                             .length = command->length,
                                             .slot = is_send ? command->slot : PROTO_NO_SLOT,
                                             .to = ID_NONE,
@@ -834,7 +833,7 @@ void sched_execute(const struct sched_view *view, const struct proto_command *co
         sched_mix(s, (uint64_t)command->t);
         sched_mix(s,
                   ((uint64_t)command->actor << 32) ^ ((uint64_t)command->kind << 24) ^ command->qp);
-        sched_mix(s, command->wr_id ^ (command->length << 17));
+        sched_mix(s, command->wqe ^ (command->length << 17));
         execute_post(view, command, client);
         break;
     case PROTO_COMMAND_CONSUMED:

@@ -167,7 +167,7 @@ static void take(struct actor *a, struct cq *cq, struct ibv_wc *wc)
         rdma_fail(qp);
     fill(wc, qp, queue_work(queue, event.wqe), &event);
     queue_retire(queue, event.wqe);
-    actor_trace(a, PROTO_CHARGE_POLL_ENTRY, wc->wr_id, ((uint64_t)wc->status << 32) | wc->byte_len);
+    actor_trace(a, PROTO_CHARGE_POLL_ENTRY, event.wqe, ((uint64_t)wc->status << 32) | wc->byte_len);
 }
 
 /* Pays for `n` completions, of which looking is paid already. */

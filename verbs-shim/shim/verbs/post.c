@@ -210,7 +210,6 @@ static int send_one(struct actor *a, struct qp *qp, const struct ibv_send_wr *wr
         return ENOMEM;
     }
     command.qp = qp->number;
-    command.wr_id = wr->wr_id;
     command.length = length;
     command.opcode = (uint32_t)wr->opcode;
     address(qp, wr, &command);
@@ -223,7 +222,7 @@ static int send_one(struct actor *a, struct qp *qp, const struct ibv_send_wr *wr
         command.flags |= PROTO_HAS_IMM;
         command.imm = wr->imm_data;
     }
-    actor_trace(a, PROTO_CHARGE_POST_SEND, wr->wr_id, length);
+    actor_trace(a, PROTO_CHARGE_POST_SEND, command.wqe, length);
     actor_post(a, &command);
     return 0;
 }
@@ -261,9 +260,8 @@ int post_receive(struct actor *a, const struct post_target *target, const struct
         return 0;
     }
     command.qp = target->number;
-    command.wr_id = wr->wr_id;
     command.length = length;
-    actor_trace(a, PROTO_CHARGE_POST_RECV, wr->wr_id, length);
+    actor_trace(a, PROTO_CHARGE_POST_RECV, command.wqe, length);
     actor_post(a, &command);
     return 0;
 }

@@ -143,7 +143,6 @@ static void post(struct puppet *p, enum proto_command_kind kind, uint32_t qp, ui
         .flags = PROTO_SIGNALED,
         .qp = qp,
         .wqe = p->step,
-        .wr_id = p->round,
         .length = length,
         .slot = PROTO_NO_SLOT,
     };
