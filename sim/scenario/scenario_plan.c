@@ -89,6 +89,7 @@ void build_quirks(struct build *build, const struct schema_value *section)
     const struct schema schema = {"quirks", keys, QUIRK_COUNT};
 
     for (int i = 0; i < QUIRK_COUNT; i++)
+        // cppcheck-suppress unreadVariable ; the schema points to them
         keys[i] =
             (struct schema_key){.key = quirk_name((enum quirk)i),
                                 .type = quirk_has_value((enum quirk)i) ? SCHEMA_TEXT : SCHEMA_BOOL};

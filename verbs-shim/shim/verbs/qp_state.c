@@ -150,7 +150,7 @@ static int open_datagrams(struct actor *a, const struct qp *qp, const struct ibv
                           int mask)
 {
     const union proto_call_args args = {
-        .raw = {qp->number, mask & IBV_QP_QKEY ? attr->qkey : qp->attr.qkey}};
+        .raw = {qp->number, (mask & IBV_QP_QKEY) ? attr->qkey : qp->attr.qkey}};
 
     return actor_call(a, PROTO_CALL_OPEN_UD, &args, NULL);
 }
