@@ -4,8 +4,8 @@
  * off unless the scenario's `quirks` or `tbmesh run --quirk NAME[=VALUE]` names it. Values have no
  * default: they are of one report each, which the last column names.
  */
-#ifndef VERBS_SHIM_QUIRK_H
-#define VERBS_SHIM_QUIRK_H
+#ifndef SIM_FABRIC_QUIRK_H
+#define SIM_FABRIC_QUIRK_H
 
 /* X(identifier, name, "=VALUE" as in help or "", what it does, who says so) */
 #define QUIRK_LIST(X)                                                                              \

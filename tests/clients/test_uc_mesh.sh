@@ -36,23 +36,21 @@ right() {
 }
 
 odd=4B,28B,4092B,4100B,65540B,262148B,1048580B
-for op in all_reduce all_gather reduce_scatter; do
-    sizes=$odd
-    # A share of each rank has to be whole elements.
-    [ "$op" = all_reduce ] || sizes=28B,28672B,65548B,1048600B
-    right "mesh of 7, $op" mesh7.yaml "$op" --sizes "$sizes"
-done
-says "mesh of 7" stdout 'mesh of 7 ranks'
-right "mesh of 7, send_recv" mesh7.yaml send_recv --sizes "$odd"
-right "mesh of 7, barrier" mesh7.yaml barrier
-for op in all_reduce all_gather reduce_scatter; do
-    sizes=$odd
-    [ "$op" = all_reduce ] || sizes=32B,32768B,65536B,1048608B
-    right "ring of 8, $op" ring8.yaml "$op" --sizes "$sizes"
-done
-says "ring of 8" stdout 'ring of 8 ranks'
-right "ring of 8, send_recv" ring8.yaml send_recv --sizes "$odd"
-right "ring of 8, barrier" ring8.yaml barrier
+# every NAME FILE SHARED: each collective; those that give each rank a share of whole elements have
+# the sizes SHARED.
+every() {
+    for op in all_reduce all_gather reduce_scatter; do
+        sizes=$odd
+        [ "$op" = all_reduce ] || sizes=$3
+        right "$1, $op" "$2" "$op" --sizes "$sizes"
+    done
+    says "$1" stdout "$1 ranks"
+    right "$1, send_recv" "$2" send_recv --sizes "$odd"
+    right "$1, barrier" "$2" barrier
+}
+
+every "mesh of 7" mesh7.yaml 28B,28672B,65548B,1048600B
+every "ring of 8" ring8.yaml 32B,32768B,65536B,1048608B
 right "small buffers" small.yaml all_reduce --sizes "$odd" --small-buffers
 right "small buffers, int32" small.yaml all_reduce --sizes "$odd" --small-buffers --dtype int32
 

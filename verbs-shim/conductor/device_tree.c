@@ -13,14 +13,9 @@
 
 #include "verbs-shim/conductor/device_tree.h"
 
-#include <errno.h>
-#include <fcntl.h>
-#include <limits.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 #include "verbs-shim/conductor/tree.h"
 
@@ -33,33 +28,9 @@ struct tree {
     struct err *reterr;
 };
 
-static void fail(struct tree *tree, const char *path)
-{
-    if (!tree->has_failed)
-        (void)err_set(tree->reterr, ERR_MEMORY, (struct src_pos){0}, "%.200s: %s", path,
-                      strerror(errno));
-    tree->has_failed = true;
-}
-
-/* Makes the folders on the way to a file of the tree. */
-static void make_way(struct tree *tree, char *path)
-{
-    for (char *slash = path + strlen(tree->root); (slash = strchr(slash + 1, '/')) != NULL;) {
-        *slash = '\0';
-        if (mkdir(path, 0755) != 0 && errno != EEXIST)
-            fail(tree, path);
-        *slash = '/';
-    }
-}
-
 static void put_link(struct tree *tree, const char *name, const char *target)
 {
-    char path[PATH_MAX];
-
-    (void)snprintf(path, sizeof path, "%s%s", tree->root, name);
-    make_way(tree, path);
-    if (!tree->has_failed && symlink(target, path) != 0)
-        fail(tree, path);
+    tree->has_failed = tree->has_failed || !tree_add_link(tree->root, name, target, tree->reterr);
 }
 
 static void put_file(struct tree *tree, const char *name, const char *format, ...)

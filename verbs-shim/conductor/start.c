@@ -136,13 +136,14 @@ static bool build_scheduler(struct run *run, struct err *reterr)
 /* A Mac has no files of devices; Linux programs look for them. */
 static bool make_trees(struct run *run, struct err *reterr)
 {
+    const char *cpuinfo = tree_cpuinfo(&run->arena);
     bool ok = true;
 
     for (uint32_t r = 0; ok && r < run->rank_count; r++) {
         const char *root = arena_format(&run->arena, "%s/tree-%u", run->folder, r);
 
-        ok = tree_make(root, reterr) && (run->options->profile != PROTO_VERBS ||
-                                         device_tree_make(root, &run->agreed[r], reterr));
+        ok = tree_make(root, cpuinfo, reterr) && (run->options->profile != PROTO_VERBS ||
+                                                  device_tree_make(root, &run->agreed[r], reterr));
     }
     return ok;
 }

@@ -16,6 +16,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include "sim/base/arena.h"
 #include "sim/base/text.h"
@@ -33,16 +34,30 @@ static bool make_folders(char *path)
     return true;
 }
 
+/* Where `path` lies, with the folders above it. False: errno. */
+static bool prepare(const char *root, const char *path, char where[PATH_MAX])
+{
+    int length = snprintf(where, PATH_MAX, "%s%s", root, path);
+
+    if (length >= PATH_MAX)
+        errno = ENAMETOOLONG;
+    return length > 0 && length < PATH_MAX && make_folders(where);
+}
+
+bool tree_add_link(const char *root, const char *path, const char *target, struct err *reterr)
+{
+    char where[PATH_MAX];
+
+    return (prepare(root, path, where) && symlink(target, where) == 0) ||
+           err_set(reterr, ERR_MEMORY, nowhere, "%.200s: %s", where, strerror(errno));
+}
+
 bool tree_add_file(const char *root, const char *path, const char *text, struct err *reterr)
 {
     char where[PATH_MAX];
-    int length = snprintf(where, sizeof where, "%s%s", root, path);
-    FILE *file = NULL;
-    bool ok;
+    FILE *file = prepare(root, path, where) ? fopen(where, "we") : NULL;
+    bool ok = file && fputs(text, file) >= 0;
 
-    if (length > 0 && (size_t)length < sizeof where && make_folders(where))
-        file = fopen(where, "we");
-    ok = file && fputs(text, file) >= 0;
     if (file)
         ok &= fclose(file) == 0;
     return ok || err_set(reterr, ERR_MEMORY, nowhere, "%.200s: %s", where, strerror(errno));
@@ -61,8 +76,7 @@ static void put_line(struct text *text, const char *line)
         text_add(text, "%s", line);
 }
 
-/* Without /proc a program finds no frequency, which is no error of ours. */
-static const char *slow_cpuinfo(struct arena *arena)
+const char *tree_cpuinfo(struct arena *arena)
 {
     FILE *file = fopen("/proc/cpuinfo", "re");
     char *line = NULL;
@@ -79,16 +93,8 @@ static const char *slow_cpuinfo(struct arena *arena)
     return text.bytes;
 }
 
-bool tree_make(const char *root, struct err *reterr)
+bool tree_make(const char *root, const char *cpuinfo, struct err *reterr)
 {
-    struct arena arena;
-    const char *cpuinfo;
-    bool ok;
-
-    arena_init(&arena);
-    cpuinfo = slow_cpuinfo(&arena);
-    ok = (!cpuinfo || tree_add_file(root, "/proc/cpuinfo", cpuinfo, reterr)) &&
-         tree_add_file(root, "/sys/devices/system/cpu/cpu0/tsc_freq_khz", "1000000\n", reterr);
-    arena_done(&arena);
-    return ok;
+    return (!cpuinfo || tree_add_file(root, "/proc/cpuinfo", cpuinfo, reterr)) &&
+           tree_add_file(root, "/sys/devices/system/cpu/cpu0/tsc_freq_khz", "1000000\n", reterr);
 }

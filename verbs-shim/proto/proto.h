@@ -357,6 +357,16 @@ struct proto_device {
     int64_t cut_at;    /* the cable is cut for the first time; or never */
 };
 
+/* Is it ::ffff:a.b.c.d, made of an IPv4 address? */
+static inline bool proto_gid_is_ipv4(const uint8_t *gid)
+{
+    for (int i = 0; i < 10; i++) {
+        if (gid[i] != 0)
+            return false;
+    }
+    return gid[10] == 0xff && gid[11] == 0xff;
+}
+
 /* What a rank is told. Written by the conductor before the client may look. */
 struct proto_agreed {
     uint32_t magic, version;

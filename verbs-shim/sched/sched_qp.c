@@ -42,6 +42,11 @@ struct sched_qp *sched_own_qp(const struct sched *s, uint32_t client, uint32_t q
     return own->exists && !own->is_dead && own->client == client ? own : NULL;
 }
 
+struct sched_qp *sched_named_qp(const struct sched *s, uint32_t client, int64_t qp)
+{
+    return qp >= 0 && qp < SCHED_QPS ? sched_own_qp(s, client, (uint32_t)qp) : NULL;
+}
+
 int sched_query_port(const struct sched *s, uint32_t rank, uint32_t device, int64_t *reply)
 {
     const struct proto_agreed *agreed = sched_agreed(s, rank);
@@ -122,13 +127,6 @@ int sched_create_qp(const struct sched_view *view, uint32_t client,
     return 0;
 }
 
-static bool is_ipv4_mapped(const uint8_t *gid)
-{
-    static const uint8_t prefix[12] = {0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xff, 0xff};
-
-    return memcmp(gid, prefix, sizeof prefix) == 0;
-}
-
 bool sched_gid_owner(const struct sched *s, const uint8_t *gid, uint32_t *ret_rank,
                      uint32_t *ret_device)
 {
@@ -179,7 +177,7 @@ static int resolve(const struct sched *s, const struct sched_qp *from,
             return EINVAL;
         if (request->sgid_index == 0)
             return ETIMEDOUT;
-        if (!is_ipv4_mapped(port->gid[request->sgid_index]))
+        if (!proto_gid_is_ipv4(port->gid[request->sgid_index]))
             return EINVAL;
     }
     if (!sched_find_port(s, request, ret_rank, ret_device))

@@ -36,9 +36,7 @@ int sched_create_srq(const struct sched_view *view, uint32_t client, uint32_t de
 int sched_limit_srq(const struct sched_view *view, uint32_t client, const int64_t *raw,
                     int64_t *reply)
 {
-    struct sched_qp *srq = raw[0] >= 0 && raw[0] < SCHED_QPS
-                               ? sched_own_qp(view->sched, client, (uint32_t)raw[0])
-                               : NULL;
+    struct sched_qp *srq = sched_named_qp(view->sched, client, raw[0]);
 
     if (!srq || srq->qp_type != SCHED_QPT_SRQ || raw[1] < 0 || raw[1] > UINT32_MAX)
         return EINVAL;

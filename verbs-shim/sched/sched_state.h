@@ -465,5 +465,7 @@ bool sched_release_ways(struct sched *s, struct sched_qp *qp);
 int sched_query_port(const struct sched *s, uint32_t rank, uint32_t device, int64_t *reply);
 /* The client's queue pair of that number, alive; NULL. */
 struct sched_qp *sched_own_qp(const struct sched *s, uint32_t client, uint32_t qp);
+/* The same of a number that a client wrote. */
+struct sched_qp *sched_named_qp(const struct sched *s, uint32_t client, int64_t qp);
 
 #endif

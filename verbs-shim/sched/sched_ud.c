@@ -56,9 +56,7 @@ int sched_find_gid(const struct sched *s, uint32_t client,
 
 int sched_open_ud(const struct sched_view *view, uint32_t client, const int64_t *raw)
 {
-    struct sched_qp *qp = raw[0] >= 0 && raw[0] < SCHED_QPS
-                              ? sched_own_qp(view->sched, client, (uint32_t)raw[0])
-                              : NULL;
+    struct sched_qp *qp = sched_named_qp(view->sched, client, raw[0]);
 
     if (!qp || !sched_is_datagram(qp))
         return EINVAL;

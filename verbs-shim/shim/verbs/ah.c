@@ -36,13 +36,6 @@
 #define GID_SOURCE  8
 #define GID_DEST    24
 
-static bool is_mapped(const uint8_t *gid)
-{
-    static const uint8_t prefix[12] = {0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xff, 0xff};
-
-    return memcmp(gid, prefix, sizeof prefix) == 0;
-}
-
 static void put_u16(unsigned char *to, uint32_t value)
 {
     to[0] = (unsigned char)(value >> 8);
@@ -54,7 +47,7 @@ static void make_header(uint8_t *to, const uint8_t *source, const struct ibv_glo
     const uint8_t *dest = grh->dgid.raw;
 
     memset(to, 0, PROTO_GRH_BYTES);
-    if (is_mapped(source) && is_mapped(dest)) {
+    if (proto_gid_is_ipv4(source) && proto_gid_is_ipv4(dest)) {
         to[IPV4_AT] = IPV4_FIRST;
         to[IPV4_AT + 1] = grh->traffic_class;
         to[IPV4_AT + IPV4_TTL] = grh->hop_limit;

@@ -56,6 +56,17 @@ static simtime due_at(const struct cq *cq)
     return simtime_never();
 }
 
+/* Behind the other queues of the channel that have events. */
+static void enlist(struct channel *channel, struct cq *cq)
+{
+    cq->next_event = NULL;
+    if (channel->first_event == NULL)
+        channel->first_event = cq;
+    else
+        channel->last_event->next_event = cq;
+    channel->last_event = cq;
+}
+
 void channel_fire(struct cq *cq, simtime now)
 {
     struct channel *channel = cq->channel;
@@ -63,14 +74,8 @@ void channel_fire(struct cq *cq, simtime now)
     if (channel == NULL || !cq->is_armed || due_at(cq).ps > now.ps)
         return;
     cq->is_armed = false;
-    if (cq->events_waiting++ == 0) {
-        cq->next_event = NULL;
-        if (channel->first_event == NULL)
-            channel->first_event = cq;
-        else
-            channel->last_event->next_event = cq;
-        channel->last_event = cq;
-    }
+    if (cq->events_waiting++ == 0)
+        enlist(channel, cq);
     count_event(channel->ibv.fd);
 }
 
@@ -246,9 +251,7 @@ static bool has_event(void *ctx)
         if (cq == NULL || cq->channel != wait->channel || !cq->is_armed)
             continue;
         channel_fire(cq, actor_now(wait->a));
-        if (wait->watch.count < PROTO_POLLED_MAX)
-            wait->watch.cqs[wait->watch.count++] = (uint16_t)cq->number;
-        wait->watch.first = simtime_min(wait->watch.first, due_at(cq));
+        watch(&wait->watch, cq, due_at(cq));
     }
     return wait->channel->first_event != NULL;
 }
@@ -263,13 +266,8 @@ static struct cq *take_event(struct channel *channel)
     if (channel->first_event == NULL)
         channel->last_event = NULL;
     cq->next_event = NULL;
-    if (--cq->events_waiting > 0) {
-        if (channel->last_event == NULL)
-            channel->first_event = cq;
-        else
-            channel->last_event->next_event = cq;
-        channel->last_event = cq;
-    }
+    if (--cq->events_waiting > 0)
+        enlist(channel, cq);
     cq->events_given++;
     (void)eventfd_read(channel->ibv.fd, &one);
     return cq;

@@ -67,6 +67,16 @@ void poll_take_events(void)
     client_take_events(poll_on_event);
 }
 
+void *poll_take_slot(uint64_t bytes, uint64_t *ret_slot)
+{
+    void *slot = arena_take(bytes, ret_slot);
+
+    if (slot != NULL)
+        return slot;
+    poll_take_events();
+    return arena_take(bytes, ret_slot);
+}
+
 enum ibv_wc_status poll_scatter(const struct pd *pd, const struct work *work,
                                 struct proto_event *event, bool is_late)
 {

@@ -18,6 +18,8 @@ void poll_on_event(const struct proto_event *event);
  * memory back, which a real device still has pinned. Returns the status of the completion. */
 enum ibv_wc_status poll_scatter(const struct pd *pd, const struct work *work,
                                 struct proto_event *event, bool is_late);
+/* As arena_take, which may find room in what peers have given back meanwhile. */
+void *poll_take_slot(uint64_t bytes, uint64_t *ret_slot);
 /* Moves the bytes of all completions that have arrived by now into the program's memory, as a real
  * device would have: before something goes that the move would need. */
 void poll_deliver_arrived(struct actor *a);

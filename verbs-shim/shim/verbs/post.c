@@ -39,15 +39,22 @@ static bool measure(const struct pd *pd, const struct ibv_sge *sges, int count, 
     return true;
 }
 
+static uint64_t sum(const struct ibv_sge *sges, int count)
+{
+    uint64_t bytes = 0;
+
+    for (int i = 0; i < count; i++)
+        bytes += sges[i].length;
+    return bytes;
+}
+
 /* The same of a receive. Linux adapters look at its keys when a message comes, and Open MPI posts
  * one without any to see whether a shared queue has limits. */
 static bool measure_receive(const struct pd *pd, const struct ibv_recv_wr *wr, uint64_t *ret)
 {
     if (!library_now()->profile->has_one_sided)
         return measure(pd, wr->sg_list, wr->num_sge, IBV_ACCESS_LOCAL_WRITE, ret);
-    *ret = 0;
-    for (int i = 0; i < wr->num_sge; i++)
-        *ret += wr->sg_list[i].length;
+    *ret = sum(wr->sg_list, wr->num_sge);
     return true;
 }
 
@@ -97,11 +104,7 @@ static bool gather(const struct pd *pd, const struct ibv_send_wr *wr, const stru
     *ret_slot = PROTO_NO_SLOT;
     if (bytes == 0)
         return true;
-    to = arena_take(bytes, ret_slot);
-    if (to == NULL) {
-        poll_take_events(); /* brings back slots */
-        to = arena_take(bytes, ret_slot);
-    }
+    to = poll_take_slot(bytes, ret_slot);
     if (to == NULL)
         return false;
     if (ah != NULL) {
@@ -172,9 +175,7 @@ static int refuse_send(const struct qp *qp, const struct ibv_send_wr *wr, uint64
         (wr->num_sge > 0 && wr->sg_list == NULL))
         return EINVAL;
     if (wr->send_flags & IBV_SEND_INLINE) {
-        *length = 0;
-        for (int i = 0; i < wr->num_sge; i++)
-            *length += wr->sg_list[i].length;
+        *length = sum(wr->sg_list, wr->num_sge);
         if (library->profile->max_inline == 0 || *length > qp->cap.max_inline_data)
             return EINVAL;
     } else if (!measure(qp->pd, wr->sg_list, wr->num_sge,
@@ -249,11 +250,7 @@ int post_receive(struct actor *a, const struct post_target *target, const struct
     if (work == NULL)
         return ENOMEM;
     work->wr_id = wr->wr_id;
-    work->sge_count = (uint32_t)wr->num_sge;
-    if (wr->num_sge == 1)
-        work->one = wr->sg_list[0];
-    else if (wr->num_sge > 1)
-        memcpy(work->sges, wr->sg_list, (size_t)wr->num_sge * sizeof wr->sg_list[0]);
+    queue_keep_sges(work, wr->sg_list, (uint32_t)wr->num_sge);
     command.wqe = queue_wqe(queue_place_of(target->queue, work), true, target->epoch);
     if (target->flushed != NULL) {
         flush(a, target->flushed, command.wqe);

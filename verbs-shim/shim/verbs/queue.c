@@ -72,6 +72,15 @@ struct work *queue_take(struct queue *queue, bool is_recv, uint32_t frames)
     return work;
 }
 
+void queue_keep_sges(struct work *work, const struct ibv_sge *sges, uint32_t count)
+{
+    work->sge_count = count;
+    if (count == 1)
+        work->one = sges[0];
+    else if (count > 1)
+        memcpy(work->sges, sges, count * sizeof sges[0]);
+}
+
 bool queue_has(const struct queue *queue, uint32_t wqe, uint32_t epoch)
 {
     return wqe >> QUEUE_EPOCH == (epoch & QUEUE_EPOCH_MASK) && queue_place(wqe) < queue->depth &&

@@ -39,6 +39,9 @@ static inline const struct ibv_sge *queue_sges(const struct work *work)
     return work->sge_count > 1 ? work->sges : &work->one;
 }
 
+/* Keeps the scatter list, of no more elements than the queue was made for. */
+void queue_keep_sges(struct work *work, const struct ibv_sge *sges, uint32_t count);
+
 /* False: no memory; the queue is as queue_done leaves it. */
 bool queue_init(struct queue *queue, bool is_recv, uint32_t depth, uint32_t frames,
                 uint32_t max_sge);

@@ -289,15 +289,6 @@ static uint32_t patience_of(const struct ibv_qp_attr *attr)
     return us < PROTO_PATIENCE_NEVER ? (uint32_t)us : PROTO_PATIENCE_NEVER - 1;
 }
 
-static void keep_list(struct work *work, const struct ibv_send_wr *wr)
-{
-    work->sge_count = (uint32_t)wr->num_sge;
-    if (wr->num_sge == 1)
-        work->one = wr->sg_list[0];
-    else if (wr->num_sge > 1)
-        memcpy(work->sges, wr->sg_list, (size_t)wr->num_sge * sizeof wr->sg_list[0]);
-}
-
 void rdma_describe(struct qp *qp, const struct ibv_send_wr *wr, struct work *work,
                    struct proto_command *command)
 {
@@ -320,11 +311,11 @@ void rdma_describe(struct qp *qp, const struct ibv_send_wr *wr, struct work *wor
     work->status = IBV_WC_SUCCESS;
     work->is_fenced = false;
     if (rdma_is_read(wr->opcode)) {
-        keep_list(work, wr);
+        queue_keep_sges(work, wr->sg_list, (uint32_t)wr->num_sge);
         qp->reads++;
     } else if (is_reliable && wr->send_flags & IBV_SEND_FENCE && qp->reads > 0 &&
                !(wr->send_flags & IBV_SEND_INLINE)) {
-        keep_list(work, wr);
+        queue_keep_sges(work, wr->sg_list, (uint32_t)wr->num_sge);
         work->is_fenced = true;
         work->slot = command->slot;
         qp->fenced++;
@@ -333,12 +324,8 @@ void rdma_describe(struct qp *qp, const struct ibv_send_wr *wr, struct work *wor
 
 bool rdma_take_operands(const struct ibv_send_wr *wr, uint64_t *ret_slot)
 {
-    unsigned char *to = arena_take(PROTO_OPERANDS_BYTES, ret_slot);
+    unsigned char *to = poll_take_slot(PROTO_OPERANDS_BYTES, ret_slot);
 
-    if (to == NULL) {
-        poll_take_events(); /* brings back slots */
-        to = arena_take(PROTO_OPERANDS_BYTES, ret_slot);
-    }
     if (to == NULL)
         return false;
     memcpy(to, &wr->wr.atomic.compare_add, sizeof wr->wr.atomic.compare_add);
