@@ -123,6 +123,7 @@ enum proto_park {
 enum proto_resume {
     PROTO_RESUME_TURN,    /* go on at resume_vt */
     PROTO_RESUME_POLL,    /* idle: a completion is near, or nothing else can run: poll on */
+    PROTO_RESUME_LOOK,    /* idle: there are events that it has not taken; the time stands */
     PROTO_RESUME_WOKEN,   /* wait: the key was woken */
     PROTO_RESUME_TIMEOUT, /* wait, external: the deadline has come */
     PROTO_RESUME_RETRY,   /* external: something happened outside, try again; the time stands */

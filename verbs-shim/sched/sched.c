@@ -301,7 +301,7 @@ static void park_idle(const struct sched_view *view, struct sched_actor *actor, 
     /* What was told while the actor still ran is not in what it says: it has to look once more. */
     if (has_untaken(view, actor_ix / PROTO_CLIENT_ACTORS)) {
         actor->state = SCHED_ACTOR_READY;
-        actor->resume = PROTO_RESUME_POLL;
+        actor->resume = PROTO_RESUME_LOOK;
         return;
     }
     /* Only empty polls since it was asked to confirm? */
@@ -339,7 +339,7 @@ static void park_again(struct sched *s, struct sched_actor *actor, uint32_t acto
     /* What was told meanwhile has woken nobody. */
     if (watches && actor->told != sched_client_at(s, actor_ix / PROTO_CLIENT_ACTORS)->news) {
         actor->state = SCHED_ACTOR_READY;
-        actor->resume = is_idle ? PROTO_RESUME_POLL : PROTO_RESUME_RETRY;
+        actor->resume = is_idle ? PROTO_RESUME_LOOK : PROTO_RESUME_RETRY;
     }
 }
 

@@ -112,9 +112,10 @@ SHIM_EXPORT void client_set_look(void (*look)(struct actor *a, struct actor_watc
 void client_look(struct actor *a, struct actor_watch *ret);
 
 /* Polling: see fold.h. Parks as idle: `cqs` are polled in turn, a round takes `grid`, the earliest
- * completion known in them is due at `first` (or never). Returns with the actor's time on the grid,
- * before the completion. */
-SHIM_EXPORT void actor_idle(struct actor *a, const uint16_t *cqs, uint32_t count, simspan grid,
+ * completion known in them is due at `first` (or never). True: the actor's time is on the grid,
+ * before the completion, and the program polls on. False: events came while it parked, so that
+ * `first` may be another; the time stands. */
+SHIM_EXPORT bool actor_idle(struct actor *a, const uint16_t *cqs, uint32_t count, simspan grid,
                             simtime first);
 SHIM_EXPORT simtime actor_lease(const struct actor *a);
 /* Moves the time within the lease: a jump over polls that would be empty. */

@@ -548,17 +548,19 @@ void actor_acted_outside(struct actor *a)
     actor_post(a, &command);
 }
 
-void actor_idle(struct actor *a, const uint16_t *cqs, uint32_t count, simspan grid, simtime first)
+bool actor_idle(struct actor *a, const uint16_t *cqs, uint32_t count, simspan grid, simtime first)
 {
     struct proto_chan *chan = a->chan;
     int64_t before = a->vt;
 
     show_queues(a, cqs, count, (simtime){time_min(time_min(first.ps, alarm_set.due), inbox.due)});
     chan->grid = grid.ps;
-    (void)park(a, PROTO_PARK_IDLE);
+    if (park(a, PROTO_PARK_IDLE) == PROTO_RESUME_LOOK)
+        return false;
     actor_stats(a)->folded +=
         (uint64_t)((a->vt - before) / client.segment->agreed.charge[PROTO_CHARGE_POLL_EMPTY]);
     sound_alarm(a);
+    return true;
 }
 
 void actor_jump(struct actor *a, simtime t)

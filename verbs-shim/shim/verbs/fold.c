@@ -12,7 +12,8 @@
  * the round sees it first depends on where in the round it falls.)
  *
  * T is final if it lies within the lease. Otherwise the actor parks as idle, and the scheduler, who
- * will know, moves it by the same rule.
+ * will know, moves it by the same rule. Events that came while it parked are none of the program's
+ * business: whether they did depends on the machine, and a program may count its polls.
  *
  * Cost: an empty poll stores one number; the search is O(K^2) once in K polls.
  */
@@ -24,6 +25,7 @@
 #include "verbs-shim/proto/proto.h"
 #include "verbs-shim/sched/sched_time.h"
 #include "verbs-shim/shim/verbs/cq.h"
+#include "verbs-shim/shim/verbs/poll.h"
 
 #define ROW_MAX (2 * PROTO_POLLED_MAX) /* a period of PROTO_POLLED_MAX shows twice */
 
@@ -70,14 +72,18 @@ static simtime first_of(const uint16_t *cqs, uint32_t n)
 static void skip(struct actor *a, uint32_t period, int64_t poll)
 {
     simspan grid = {poll * period};
-    simtime first = first_of(row.cqs, period);
     simtime now = actor_now(a);
+    simtime first;
 
-    if (first.ps <= now.ps)
-        return;
-    if (first.ps >= actor_lease(a).ps) {
-        actor_idle(a, row.cqs, period, grid, first);
-        return;
+    for (;;) {
+        first = first_of(row.cqs, period);
+        if (first.ps <= now.ps)
+            return;
+        if (first.ps < actor_lease(a).ps)
+            break;
+        if (actor_idle(a, row.cqs, period, grid, first))
+            return;
+        poll_take_events();
     }
     now.ps = time_fold(now.ps, first.ps, grid.ps);
     actor_stats(a)->folded += (uint64_t)((now.ps - actor_now(a).ps) / poll);
