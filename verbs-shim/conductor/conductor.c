@@ -8,6 +8,7 @@
 #include <stdint.h>
 #include <stdlib.h>
 #include <sys/prctl.h>
+#include <sys/signalfd.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -62,7 +63,7 @@ static void hold_all(struct run *run)
 
         if (!child->is_running)
             continue;
-        if (has_left(run, r)) {
+        if (run->end != RUN_INTERRUPTED && has_left(run, r)) {
             struct pollfd end = {.fd = child->pidfd, .events = POLLIN};
 
             (void)poll(&end, 1, LEAVE_MS);
@@ -97,6 +98,19 @@ static void stop_all(struct run *run)
     }
 }
 
+/* Those that came meanwhile have had their effect; from now on they act as they did before. */
+static void forget_signals(struct run *run)
+{
+    struct signalfd_siginfo taken;
+
+    if (run->signal_fd < 0)
+        return;
+    while (read(run->signal_fd, &taken, sizeof taken) == (ssize_t)sizeof taken)
+        ;
+    (void)close(run->signal_fd);
+    (void)sigprocmask(SIG_SETMASK, &run->signals_before, NULL);
+}
+
 static void close_callers(struct run *run)
 {
     for (size_t i = 0; i < RUN_CALLERS_MAX; i++) {
@@ -110,8 +124,7 @@ static void close_callers(struct run *run)
         if (run->children[r].pidfd >= 0)
             (void)close(run->children[r].pidfd);
     }
-    if (run->signal_fd >= 0)
-        (void)close(run->signal_fd);
+    forget_signals(run);
 }
 
 static void begin(struct run *run)

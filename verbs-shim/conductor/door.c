@@ -4,12 +4,17 @@
 #include "verbs-shim/conductor/door.h"
 
 #include <errno.h>
+#include <poll.h>
 #include <stddef.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <sys/un.h>
 #include <unistd.h>
+
+#include "verbs-shim/conductor/lack.h"
+
+#define UNDER_WAY_TRIES 2000 /* of a millisecond */
 
 bool door_open(struct door *ret, const char *name, struct err *reterr)
 {
@@ -25,8 +30,7 @@ bool door_open(struct door *ret, const char *name, struct err *reterr)
              (socklen_t)(offsetof(struct sockaddr_un, sun_path) + 1 + length)) == 0 &&
         listen(ret->fd, (int)PROTO_CLIENTS_MAX) == 0)
         return true;
-    return err_set(reterr, ERR_MEMORY, (struct src_pos){0}, "socket for the ranks: %s",
-                   strerror(errno));
+    return lack_report("a socket for the ranks", reterr);
 }
 
 void door_close(struct door *door)
@@ -89,7 +93,13 @@ static bool send_fds(int fd, const int *fds, uint32_t count)
     head->cmsg_type = SCM_RIGHTS;
     head->cmsg_len = CMSG_LEN(count * sizeof(int));
     memcpy(CMSG_DATA(head), fds, count * sizeof(int));
-    return sendmsg(fd, &message, MSG_NOSIGNAL) == 1;
+    for (int tries = 0; sendmsg(fd, &message, MSG_NOSIGNAL) != 1; tries++) {
+        /* A user's descriptors under way are limited; the others are about to take theirs. */
+        if (errno != ETOOMANYREFS || tries == UNDER_WAY_TRIES)
+            return false;
+        (void)poll(NULL, 0, 1);
+    }
+    return true;
 }
 
 /* The descriptors in the order that proto.h says; returns how many. */

@@ -21,6 +21,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "verbs-shim/conductor/lack.h"
 #include "verbs-shim/conductor/proc.h"
 
 #define DEPTH 16
@@ -67,19 +68,20 @@ bool guard_start(struct guard *ret, const char *mark, const char *folder, struct
 
     *ret = (struct guard){.pid = -1, .fd = -1};
     if (pipe2(fds, O_CLOEXEC) != 0)
-        return err_set(reterr, ERR_MEMORY, (struct src_pos){0}, "pipe: %s", strerror(errno));
+        return lack_report("a pipe to the guard", reterr);
     ret->pid = fork();
     if (ret->pid == 0) {
         (void)close(fds[1]);
         watch(fds[0], mark, folder);
     }
+    if (ret->pid < 0) {
+        (void)lack_report("starting the guard", reterr);
+        (void)close(fds[0]);
+        (void)close(fds[1]);
+        return false;
+    }
     (void)close(fds[0]);
     ret->fd = fds[1];
-    if (ret->pid < 0) {
-        (void)close(fds[1]);
-        ret->fd = -1;
-        return err_set(reterr, ERR_MEMORY, (struct src_pos){0}, "fork: %s", strerror(errno));
-    }
     return true;
 }
 

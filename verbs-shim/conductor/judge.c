@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* How a run ended, in words and numbers. */
 #define _GNU_SOURCE
+#include <errno.h>
 #include <signal.h>
 #include <stdarg.h>
 #include <stdbool.h>
@@ -277,6 +278,12 @@ static enum run_verdict judge_end(struct run *run)
     case RUN_INTERRUPTED:
         run_add_finding(run, false, "interrupted", "all ranks", "stopped by a signal");
         return RUN_FAILED;
+    case RUN_UNHEARD:
+        run_add_finding(run, false, "unheard", "all ranks",
+                        "stopped, since what they print cannot be passed on: %s",
+                        run->output_error == EPIPE ? "its reader has left"
+                                                   : strerror(run->output_error));
+        return RUN_FAILED;
     case RUN_STRAY:
         run_add_finding(run, false, run->stray_computes ? "computes" : "hangs",
                         run_rank_name(run, run->stray_client / PROTO_RANK_CLIENTS),
@@ -351,7 +358,7 @@ void run_judge(struct run *run)
     if (is_whole(run))
         take_counters(run, outcome);
     outcome->is_reproducible = run->options->compute != CONDUCTOR_COMPUTE_MEASURED;
-    outcome->is_partial = run->end == RUN_INTERRUPTED;
+    outcome->is_partial = run->end == RUN_INTERRUPTED || run->end == RUN_UNHEARD;
     if (quirk_is_on(&run->options->quirks, QUIRK_EARLY))
         run_add_finding(run, true, "early-completion", "all ranks",
                         "sends complete when they enter the queue: a rate that a sender computes "

@@ -23,6 +23,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "verbs-shim/conductor/lack.h"
+
 static void reset_signals(void)
 {
     sigset_t none;
@@ -60,6 +62,8 @@ static void become(const struct launch *launch, pid_t parent)
             (void)personality((unsigned long)before | ADDR_NO_RANDOMIZE);
     }
     reset_signals();
+    if (launch->descriptors)
+        (void)setrlimit(RLIMIT_NOFILE, launch->descriptors);
     (void)execve(launch->path, launch->argv, launch->envp);
 }
 
@@ -82,7 +86,7 @@ bool launch_start(const struct launch *launch, pid_t *ret_pid, int *ret_pidfd, s
     int status;
 
     if (pipe2(fds, O_CLOEXEC) != 0)
-        return err_set(reterr, ERR_MEMORY, (struct src_pos){0}, "pipe: %s", strerror(errno));
+        return lack_report("a pipe to a rank", reterr);
     *ret_pid = fork();
     if (*ret_pid == 0) {
         become(launch, parent);
@@ -91,20 +95,27 @@ bool launch_start(const struct launch *launch, pid_t *ret_pid, int *ret_pidfd, s
             _exit(126);
         _exit(127);
     }
-    (void)close(fds[1]);
     if (*ret_pid < 0) {
+        (void)lack_report("starting a rank", reterr);
         (void)close(fds[0]);
-        return err_set(reterr, ERR_MEMORY, (struct src_pos){0}, "fork: %s", strerror(errno));
+        (void)close(fds[1]);
+        return false;
     }
+    (void)close(fds[1]);
     status = read_failure(fds[0]);
     (void)close(fds[0]);
     *ret_pidfd = status == 0 ? pidfd_open(*ret_pid, 0) : -1;
     if (*ret_pidfd >= 0)
         return true;
+    if (status == 0)
+        (void)lack_report("watching a rank", reterr);
     (void)kill(*ret_pid, SIGKILL);
     (void)waitpid(*ret_pid, NULL, 0);
     if (status == 0)
-        return err_set(reterr, ERR_MEMORY, (struct src_pos){0}, "pidfd_open: %s", strerror(errno));
+        return false;
+    errno = status;
+    if (status == EMFILE || status == ENFILE || status == ENOMEM || status == EAGAIN)
+        return lack_report("starting a rank", reterr);
     return err_set(reterr, ERR_REFERENCE, (struct src_pos){0}, "%.200s: %s", launch->path,
                    strerror(status));
 }

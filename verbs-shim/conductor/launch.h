@@ -9,12 +9,15 @@
 #include "sim/base/arena.h"
 #include "sim/base/err.h"
 
+struct rlimit;
+
 struct launch {
     const char *path; /* as program_find says */
     char *const *argv;
     char *const *envp;
     int out_fd, err_fd; /* become the program's stdout and stderr */
     bool keeps_aslr;
+    const struct rlimit *descriptors; /* its limit; NULL: as ours */
 };
 
 /* Starts it. Returns true and its pid and pidfd; false and *reterr when it could not be. */

@@ -11,7 +11,6 @@
 
 #include "verbs-shim/conductor/memory.h"
 
-#include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
@@ -19,11 +18,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-static bool fail(const char *what, struct err *reterr)
-{
-    return err_set(reterr, ERR_MEMORY, (struct src_pos){0}, "shared memory (%s): %s", what,
-                   strerror(errno));
-}
+#include "verbs-shim/conductor/lack.h"
 
 /* A file of that size; -1 and errno. */
 static int make_file(const char *name, size_t bytes)
@@ -60,16 +55,16 @@ static bool make_client(struct memory *m, uint32_t client, struct err *reterr)
 {
     m->segment_fds[client] = make_file("tbmesh-segment", sizeof(struct proto_segment));
     if (m->segment_fds[client] < 0)
-        return fail("segment", reterr);
+        return lack_report("shared memory for a segment", reterr);
     m->view.segments[client] = map_file(m->segment_fds[client], sizeof(struct proto_segment));
     if (!m->view.segments[client])
-        return fail("mapping a segment", reterr);
+        return lack_report("mapping a segment", reterr);
     m->arena_fds[client] = make_file("tbmesh-arena", PROTO_ARENA_BYTES);
     if (m->arena_fds[client] < 0)
-        return fail("arena", reterr);
+        return lack_report("shared memory for an arena", reterr);
     m->arena_read_fds[client] = open_for_reading(m->arena_fds[client]);
     if (m->arena_read_fds[client] < 0)
-        return fail("arena for reading", reterr);
+        return lack_report("opening an arena for reading", reterr);
     (void)fchmod(m->arena_fds[client], S_IRUSR);
     return true;
 }
@@ -86,10 +81,10 @@ bool memory_make(struct memory *ret, size_t sched_bytes, uint32_t client_count, 
     ret->hub_bytes = (PROTO_HUB_BYTES + sched_bytes + page - 1) / page * page;
     ret->hub_fd = make_file("tbmesh-hub", ret->hub_bytes);
     if (ret->hub_fd < 0)
-        return fail("hub", reterr);
+        return lack_report("shared memory for the hub", reterr);
     ret->hub = map_file(ret->hub_fd, ret->hub_bytes);
     if (!ret->hub)
-        return fail("mapping the hub", reterr);
+        return lack_report("mapping the hub", reterr);
     for (uint32_t i = 0; i < client_count; i++) {
         if (!make_client(ret, i, reterr))
             return false;

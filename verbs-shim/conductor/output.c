@@ -5,10 +5,13 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <poll.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
+
+#include "verbs-shim/conductor/lack.h"
 
 #define READS_MAX 1024 /* at the end: what is in the pipe, and no more for ever */
 
@@ -17,7 +20,7 @@ bool output_open_pipe(struct output *ret, const char *prefix, int target, struct
     int fds[2];
 
     if (pipe2(fds, O_CLOEXEC) != 0)
-        return err_set(reterr, ERR_MEMORY, (struct src_pos){0}, "pipe: %s", strerror(errno));
+        return lack_report("a pipe for a program's output", reterr);
     (void)fcntl(fds[0], F_SETFL, O_NONBLOCK);
     ret->read_fd = fds[0];
     ret->write_fd = fds[1];
@@ -45,21 +48,34 @@ void output_started(struct output *output)
     output->write_fd = -1;
 }
 
-/* A reader who went away, or a full disk, is noticed by whoever prints the result. */
-static void write_all(int fd, const char *bytes, size_t length)
+/* Waits until the target takes a piece. False: it is full, and the run is to stop. */
+static bool wait_target(const struct output *output)
 {
-    while (length > 0) {
-        ssize_t put = write(fd, bytes, length);
+    struct pollfd fds[] = {{.fd = output->target, .events = POLLOUT},
+                           {.fd = output->stop_fd, .events = POLLIN}};
 
-        if (put < 0 && errno == EAGAIN) {
-            struct pollfd ready = {.fd = fd, .events = POLLOUT};
+    for (;;) {
+        if (poll(fds, 2, -1) < 0 && errno != EINTR)
+            return true; /* write() will tell */
+        if (fds[0].revents)
+            return true;
+        if (fds[1].revents)
+            return false;
+    }
+}
 
-            (void)poll(&ready, 1, -1);
-        } else if (put < 0 && errno != EINTR) {
-            return;
-        } else if (put > 0) {
+/* A pipe that says it is ready takes so much without waiting. Whoever prints the result notices a
+ * target that is broken as well, but may have little to print. */
+static void write_all(struct output *output, const char *bytes, size_t length)
+{
+    while (length > 0 && output->error == 0 && wait_target(output)) {
+        ssize_t put = write(output->target, bytes, length < PIPE_BUF ? length : PIPE_BUF);
+
+        if (put > 0) {
             bytes += put;
             length -= (size_t)put;
+        } else if (put < 0 && errno != EINTR && errno != EAGAIN) {
+            output->error = errno;
         }
     }
 }
@@ -74,7 +90,7 @@ static void put_line(struct output *output)
         head = snprintf(text, 127, "[%.100s] ", output->prefix);
         memcpy(text + head, output->line, output->length);
         text[(size_t)head + output->length] = '\n';
-        write_all(output->target, text, (size_t)head + output->length + 1);
+        write_all(output, text, (size_t)head + output->length + 1);
     }
     output->length = 0;
 }

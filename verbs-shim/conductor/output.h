@@ -15,6 +15,8 @@ struct output {
     int read_fd;        /* ours; -1: a file, or closed */
     int write_fd;       /* the program's; closed by output_started */
     int target;         /* where lines go; -1: nowhere */
+    int stop_fd;        /* borrowed; once it is readable nobody waits for a target that is full */
+    int error;          /* errno of a target that takes nothing any more */
     const char *prefix; /* borrowed */
     char line[OUTPUT_LINE_MAX];
     size_t length;

@@ -3,9 +3,11 @@
 #ifndef VERBS_SHIM_CONDUCTOR_RUN_H
 #define VERBS_SHIM_CONDUCTOR_RUN_H
 
+#include <signal.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <sys/resource.h>
 #include <sys/types.h>
 
 #include "sim/base/arena.h"
@@ -52,6 +54,7 @@ enum run_end {
     RUN_DAMAGED,     /* shared memory makes no sense */
     RUN_LOCKED,      /* a client died, or was stopped, inside the scheduler */
     RUN_INTERRUPTED, /* Ctrl-C */
+    RUN_UNHEARD,     /* what the ranks print cannot be passed on */
     RUN_HOPELESS,    /* a rank failed, and the others had their time */
     RUN_MISSING,     /* a launcher has started fewer ranks than there are */
 };
@@ -85,6 +88,9 @@ struct run {
     enum sched_damage damage[PROTO_RANKS_MAX]; /* for which a process of the rank was dropped */
     bool is_absent[PROTO_RANKS_MAX];
     int signal_fd;
+    sigset_t signals_before;   /* the mask, once signal_fd is there */
+    struct rlimit descriptors; /* the limit that we found, and the ranks get */
+    bool knows_descriptors;
     /* What the watch knows. */
     enum sched_state state;
     bool is_outside;
@@ -105,6 +111,7 @@ struct run {
     bool has_failed; /* a rank failed or was killed ... */
     uint32_t first_failed;
     int64_t failed_at_ms; /* ... at this time */
+    int output_error;     /* with RUN_UNHEARD: errno */
     bool has_lost_link;   /* somebody waits on a cable that was cut */
     enum run_end end;
     struct run_outcome *outcome;

@@ -30,6 +30,7 @@
 #include "sim/core/evq.h"
 #include "sim/fabric/fabric.h"
 #include "verbs-shim/conductor/device_tree.h"
+#include "verbs-shim/conductor/lack.h"
 #include "verbs-shim/conductor/launch.h"
 #include "verbs-shim/conductor/run.h"
 #include "verbs-shim/conductor/tree.h"
@@ -37,18 +38,25 @@
 #define DESCRIPTORS_WANTED 2048U
 #define RANK_TEXT_MAX      12
 
-static const struct src_pos nowhere = {0};
+static bool make_folder_in(struct run *run, const char *base)
+{
+    char *folder = arena_format(&run->arena, "%s/tbmesh-XXXXXX", base);
 
+    if (!mkdtemp(folder))
+        return false;
+    run->folder = folder;
+    return true;
+}
+
+/* Small files for as long as the run lasts. A container may have /tmp for reading only. */
 static bool make_folder(struct run *run, struct err *reterr)
 {
     const char *base = getenv("TMPDIR");
-    char *folder =
-        arena_format(&run->arena, "%s/tbmesh-XXXXXX", base && *base == '/' ? base : "/tmp");
 
-    if (!mkdtemp(folder))
-        return err_set(reterr, ERR_MEMORY, nowhere, "%.200s: %s", folder, strerror(errno));
-    run->folder = folder;
-    return true;
+    if (base && *base == '/')
+        return make_folder_in(run, base) || lack_report_path(base, reterr);
+    return make_folder_in(run, "/tmp") || make_folder_in(run, "/var/tmp") ||
+           make_folder_in(run, "/dev/shm") || lack_report_path("/tmp", reterr);
 }
 
 static bool write_matrix(struct run *run, struct err *reterr)
@@ -63,17 +71,18 @@ static bool write_matrix(struct run *run, struct err *reterr)
     ok = file && fputs(run->matrix.json, file) >= 0;
     if (file)
         ok &= fclose(file) == 0;
-    return ok || err_set(reterr, ERR_MEMORY, nowhere, "%.200s: %s", path, strerror(errno));
+    return ok || lack_report_path(path, reterr);
 }
 
 /* Each client costs us seven descriptors at most; the ranks start with the limit as it was. */
-static void raise_descriptors(struct rlimit *ret_before)
+static void raise_descriptors(struct run *run)
 {
     struct rlimit limit;
 
-    if (getrlimit(RLIMIT_NOFILE, ret_before) != 0)
+    run->knows_descriptors = getrlimit(RLIMIT_NOFILE, &run->descriptors) == 0;
+    if (!run->knows_descriptors)
         return;
-    limit = *ret_before;
+    limit = run->descriptors;
     if (limit.rlim_cur < DESCRIPTORS_WANTED)
         limit.rlim_cur = limit.rlim_max < DESCRIPTORS_WANTED ? limit.rlim_max : DESCRIPTORS_WANTED;
     (void)setrlimit(RLIMIT_NOFILE, &limit);
@@ -158,7 +167,7 @@ static bool choose_coordinator(struct run *run, struct err *reterr)
               getsockname(fd, (struct sockaddr *)&address, &size) == 0;
 
     if (!ok)
-        err_set(reterr, ERR_MEMORY, nowhere, "no free TCP port on 127.0.0.1: %s", strerror(errno));
+        (void)lack_report("no free TCP port on 127.0.0.1", reterr);
     if (fd >= 0)
         (void)close(fd);
     (void)snprintf(run->coordinator, sizeof run->coordinator, "127.0.0.1:%u",
@@ -178,10 +187,9 @@ static bool watch_signals(struct run *run, struct err *reterr)
         if (sigaction(numbers[i], NULL, &action) == 0 && action.sa_handler != SIG_IGN)
             (void)sigaddset(&set, numbers[i]);
     }
-    (void)sigprocmask(SIG_BLOCK, &set, NULL);
+    (void)sigprocmask(SIG_BLOCK, &set, &run->signals_before);
     run->signal_fd = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
-    return run->signal_fd >= 0 ||
-           err_set(reterr, ERR_MEMORY, nowhere, "signalfd: %s", strerror(errno));
+    return run->signal_fd >= 0 || lack_report("signalfd", reterr);
 }
 
 /* Two digits a byte, first processors first. */
@@ -244,6 +252,7 @@ static bool open_outputs(struct run *run, uint32_t rank, struct err *reterr)
                output_open_file(&child->err,
                                 arena_format(&run->arena, "%s/rank-%u.err", options->log_dir, rank),
                                 reterr);
+    child->out.stop_fd = child->err.stop_fd = run->signal_fd;
     return output_open_pipe(&child->out, name, options->is_quiet ? -1 : out, reterr) &&
            output_open_pipe(&child->err, name, options->is_quiet ? -1 : STDERR_FILENO, reterr);
 }
@@ -256,6 +265,7 @@ static bool start_rank(struct run *run, uint32_t rank, struct err *reterr)
         .argv = run->argv[rank],
         .envp = make_environment(run, rank),
         .keeps_aslr = run->options->keeps_aslr,
+        .descriptors = run->knows_descriptors ? &run->descriptors : NULL,
     };
 
     if (!open_outputs(run, rank, reterr))
@@ -270,14 +280,13 @@ static bool start_rank(struct run *run, uint32_t rank, struct err *reterr)
 
 bool run_start(struct run *run, struct err *reterr)
 {
-    struct rlimit before = {0};
     const char *name;
     bool ok;
 
     if (!make_folder(run, reterr))
         return false;
     name = arena_format(&run->arena, "tbmesh-%s", run->id);
-    raise_descriptors(&before);
+    raise_descriptors(run);
     ok = guard_start(&run->guard, run->mark, run->folder, reterr) && write_matrix(run, reterr) &&
          make_trees(run, reterr) && build_scheduler(run, reterr) &&
          door_open(&run->door, name, reterr) && choose_coordinator(run, reterr) &&

@@ -20,8 +20,7 @@
 
 #include "sim/base/arena.h"
 #include "sim/base/text.h"
-
-static const struct src_pos nowhere = {0};
+#include "verbs-shim/conductor/lack.h"
 
 static bool make_folders(char *path)
 {
@@ -49,7 +48,7 @@ bool tree_add_link(const char *root, const char *path, const char *target, struc
     char where[PATH_MAX];
 
     return (prepare(root, path, where) && symlink(target, where) == 0) ||
-           err_set(reterr, ERR_MEMORY, nowhere, "%.200s: %s", where, strerror(errno));
+           lack_report_path(where, reterr);
 }
 
 bool tree_add_file(const char *root, const char *path, const char *text, struct err *reterr)
@@ -60,7 +59,7 @@ bool tree_add_file(const char *root, const char *path, const char *text, struct 
 
     if (file)
         ok &= fclose(file) == 0;
-    return ok || err_set(reterr, ERR_MEMORY, nowhere, "%.200s: %s", where, strerror(errno));
+    return ok || lack_report_path(where, reterr);
 }
 
 /* The line of /proc/cpuinfo, as it would be if the processor ran at 1 GHz. */

@@ -347,7 +347,7 @@ static void look_at_clock(struct run *run)
         look_at_runner(run, now);
 }
 
-#define POLLED_MAX (2 + RUN_CALLERS_MAX + 3 * PROTO_RANKS_MAX)
+#define POLLED_MAX (3 + RUN_CALLERS_MAX + 3 * PROTO_RANKS_MAX)
 
 struct polled {
     struct pollfd fds[POLLED_MAX];
@@ -370,6 +370,11 @@ static void gather(struct run *run, struct polled *set)
     set->count = 0;
     add(set, run->door.fd, NULL, NULL);
     add(set, run->signal_fd, NULL, NULL);
+    if (run->children[0].out.target == STDOUT_FILENO) {
+        /* A pipe without a reader says so though nothing is asked for. */
+        add(set, STDOUT_FILENO, NULL, NULL);
+        set->fds[set->count - 1].events = 0;
+    }
     for (size_t i = 0; i < RUN_CALLERS_MAX; i++)
         add(set, run->callers[i].fd, &run->callers[i], NULL);
     for (uint32_t r = 0; r < run->rank_count; r++) {
@@ -380,6 +385,22 @@ static void gather(struct run *run, struct polled *set)
     }
 }
 
+/* Without somebody who reads it there is no point in going on. */
+static void stop_unheard(struct run *run, int error)
+{
+    run->output_error = error;
+    run->end = RUN_UNHEARD;
+}
+
+/* A stderr that is closed or full is its owner's wish, as elsewhere. */
+static void pass_on(struct run *run, struct output *output)
+{
+    output_read(output);
+    if (output->error == EPIPE || (output->error != 0 && output->target == STDOUT_FILENO))
+        stop_unheard(run, output->error);
+    output->error = 0;
+}
+
 static void handle(struct run *run, const struct polled *set)
 {
     for (nfds_t i = 0; i < set->count && run->end == RUN_GOES_ON; i++) {
@@ -388,11 +409,13 @@ static void handle(struct run *run, const struct polled *set)
         if (set->callers[i])
             hear_caller(run, set->callers[i]);
         else if (set->outputs[i])
-            output_read(set->outputs[i]);
+            pass_on(run, set->outputs[i]);
         else if (set->fds[i].fd == run->door.fd)
             accept_caller(run);
         else if (set->fds[i].fd == run->signal_fd)
             run->end = RUN_INTERRUPTED;
+        else if (set->fds[i].fd == STDOUT_FILENO && set->fds[i].revents & POLLERR)
+            stop_unheard(run, EPIPE);
     }
     for (uint32_t r = 0; r < run->rank_count && run->end == RUN_GOES_ON; r++)
         reap(run, r);

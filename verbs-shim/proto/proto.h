@@ -474,7 +474,8 @@ struct proto_welcome {
     uint64_t hub_bytes;
     char why[128]; /* when status is not 0 */
 };
-#define PROTO_FDS_A_MESSAGE 100U
+/* Few, so that a process that may open only a few dozen files can take part. */
+#define PROTO_FDS_A_MESSAGE 16U
 
 /* What a client says on its socket once it has joined. End of file: the client is gone. */
 enum proto_bell_why {

@@ -21,6 +21,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/un.h>
 #include <unistd.h>
@@ -81,6 +82,10 @@ void client_ring(enum proto_bell_why why, uint32_t actor)
 static bool refuse(const char *why)
 {
     atomic_store_explicit(&join_state, JOIN_REFUSED, memory_order_release);
+    /* The others must not wait for it. */
+    if (client.socket > 0)
+        sys_close(client.socket);
+    client.socket = -1;
     if (why)
         shim_log("cannot join the simulation: %s", why);
     return false;
@@ -115,8 +120,10 @@ static int dial(const char *name)
     int low;
     int fd;
 
-    if (length >= sizeof address.sun_path - 1)
+    if (length >= sizeof address.sun_path - 1) {
+        errno = ENAMETOOLONG;
         return -1;
+    }
     memcpy(address.sun_path + 1, name, length);
     low = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);
     if (low < 0)
@@ -129,82 +136,128 @@ static int dial(const char *name)
     if (connect(fd, (const struct sockaddr *)&address,
                 (socklen_t)(offsetof(struct sockaddr_un, sun_path) + 1 + length)) == 0)
         return fd;
+    low = errno;
     sys_close(fd);
+    errno = low;
     return -1;
 }
 
-/* Receives `count` descriptors. */
-static bool receive_fds(int fd, int *fds, uint32_t count)
+/* Receives the next descriptors, at most PROTO_FDS_A_MESSAGE; returns how many, 0 and errno if
+ * there are none. */
+static uint32_t receive_fds(int fd, int fds[PROTO_FDS_A_MESSAGE])
 {
     union {
         struct cmsghdr align;
         char bytes[CMSG_SPACE(PROTO_FDS_A_MESSAGE * sizeof(int))];
     } control;
-    uint32_t got = 0;
+    char byte;
+    struct iovec part = {.iov_base = &byte, .iov_len = 1};
+    struct msghdr message = {.msg_iov = &part,
+                             .msg_iovlen = 1,
+                             .msg_control = control.bytes,
+                             .msg_controllen = sizeof control.bytes};
+    const struct cmsghdr *head;
+    uint32_t count = 0;
 
-    while (got < count) {
-        char byte;
-        struct iovec part = {.iov_base = &byte, .iov_len = 1};
-        struct msghdr message = {.msg_iov = &part,
-                                 .msg_iovlen = 1,
-                                 .msg_control = control.bytes,
-                                 .msg_controllen = sizeof control.bytes};
-        const struct cmsghdr *head;
-        uint32_t n;
-
-        if (recvmsg(fd, &message, MSG_CMSG_CLOEXEC) != 1)
-            return false;
-        head = CMSG_FIRSTHDR(&message);
-        if (!head || head->cmsg_type != SCM_RIGHTS)
-            return false;
-        n = (uint32_t)((head->cmsg_len - CMSG_LEN(0)) / sizeof(int));
-        if (n == 0 || n > count - got)
-            return false;
-        memcpy(fds + got, CMSG_DATA(head), n * sizeof(int));
-        got += n;
+    if (recvmsg(fd, &message, MSG_CMSG_CLOEXEC) != 1)
+        return 0;
+    head = CMSG_FIRSTHDR(&message);
+    if (head && head->cmsg_type == SCM_RIGHTS) {
+        count = (uint32_t)((head->cmsg_len - CMSG_LEN(0)) / sizeof(int));
+        memcpy(fds, CMSG_DATA(head), count * sizeof(int));
     }
-    return true;
+    errno = EPROTO;
+    if (!(message.msg_flags & MSG_CTRUNC))
+        return count;
+    /* Some did not fit into the process. */
+    while (count > 0)
+        sys_close(fds[--count]);
+    errno = EMFILE;
+    return 0;
 }
 
 static void *map(int fd, size_t bytes, int rights)
 {
     void *p = mmap(NULL, bytes, rights, MAP_SHARED | MAP_NORESERVE, fd, 0);
+    int error = errno;
 
     sys_close(fd);
+    errno = error;
     return p == MAP_FAILED ? NULL : p;
 }
 
-/* Maps what the welcome brought, in the order that proto.h says. */
-static bool map_all(const struct proto_welcome *welcome, const int *fds)
+/* Maps the descriptor that comes at this place of the order in proto.h. */
+static bool map_one(const struct proto_welcome *welcome, uint32_t place, int fd)
 {
     uint32_t own = welcome->client;
+    uint32_t heads = welcome->is_inline ? 1 : 0;
+    uint32_t segments = welcome->is_inline ? welcome->client_count : 1;
 
-    if (welcome->is_inline) {
-        client.hub = map(*fds++, welcome->hub_bytes, PROT_READ | PROT_WRITE);
-        if (!client.hub)
-            return false;
+    if (place < heads) {
+        client.hub = map(fd, welcome->hub_bytes, PROT_READ | PROT_WRITE);
         // NOLINTNEXTLINE(bugprone-casting-through-void): the block is aligned to a page
         client.view.sched = (void *)((char *)client.hub + PROTO_HUB_BYTES);
+        return client.hub != NULL;
     }
-    for (uint32_t i = 0; i < welcome->client_count; i++) {
-        if (!welcome->is_inline && i != own)
-            continue;
-        client.view.segments[i] = map(*fds++, sizeof(struct proto_segment), PROT_READ | PROT_WRITE);
-        if (!client.view.segments[i])
-            return false;
-    }
-    for (uint32_t i = 0; i < welcome->client_count; i++) {
-        void *arena = map(*fds++, PROTO_ARENA_BYTES, i == own ? PROT_READ | PROT_WRITE : PROT_READ);
+    place -= heads;
+    if (place < segments) {
+        struct proto_segment *segment =
+            map(fd, sizeof(struct proto_segment), PROT_READ | PROT_WRITE);
 
-        if (!arena)
-            return false;
-        client.peer_arenas[i] = arena;
-        if (i == own)
-            client.arena = arena;
+        client.view.segments[welcome->is_inline ? place : own] = segment;
+        return segment != NULL;
     }
-    client.segment = client.view.segments[own];
+    place -= segments;
+    client.peer_arenas[place] =
+        map(fd, PROTO_ARENA_BYTES, place == own ? PROT_READ | PROT_WRITE : PROT_READ);
+    if (place == own)
+        client.arena = (uint8_t *)(uintptr_t)client.peer_arenas[place];
+    return client.peer_arenas[place] != NULL;
+}
+
+/* Maps what the welcome brings. False: errno. */
+static bool map_all(const struct proto_welcome *welcome)
+{
+    int fds[PROTO_FDS_A_MESSAGE];
+    uint32_t place = 0;
+
+    while (place < welcome->fd_count) {
+        uint32_t count = receive_fds(client.socket, fds);
+
+        if (count == 0)
+            return false;
+        for (uint32_t i = 0; i < count; i++) {
+            if (place == welcome->fd_count || !map_one(welcome, place, fds[i]))
+                return false;
+            place++;
+        }
+    }
+    client.segment = client.view.segments[welcome->client];
+    errno = EPROTO;
     return client.segment->agreed.magic == PROTO_MAGIC &&
            client.segment->agreed.version == PROTO_VERSION;
+}
+
+/* Says what this process lacks to take part. */
+static bool refuse_for(int error, const struct proto_welcome *welcome)
+{
+    struct rlimit limit = {0};
+
+    if (error == EMFILE) {
+        (void)getrlimit(RLIMIT_NOFILE, &limit);
+        shim_log("it may open %lu files (ulimit -n); 64 more than the program's own are enough",
+                 (unsigned long)limit.rlim_cur);
+        return refuse("too few file descriptors");
+    }
+    if (error == ENOMEM) {
+        (void)getrlimit(RLIMIT_AS, &limit);
+        shim_log("it needs %u GiB of addresses and hardly any memory (ulimit -v%s)",
+                 welcome->client_count + 1,
+                 limit.rlim_cur == RLIM_INFINITY ? " is unlimited" : " allows less");
+        return refuse("shared memory cannot be mapped");
+    }
+    return refuse(error == EPROTO ? "another version of the conductor answers"
+                                  : "the conductor is gone");
 }
 
 static bool is_sane(const struct proto_welcome *welcome)
@@ -220,15 +273,14 @@ static bool is_sane(const struct proto_welcome *welcome)
 static bool join(const char *name)
 {
     struct proto_hello hello = {.magic = PROTO_MAGIC, .version = PROTO_VERSION};
-    struct proto_welcome welcome;
-    int fds[1 + 2 * PROTO_CLIENTS_MAX];
+    struct proto_welcome welcome = {0};
 
     if (!client_find_rank(&hello.rank))
         return refuse("no rank in the environment (" PROTO_ENV_RANK ")");
     strncpy(hello.program, program_invocation_short_name, sizeof hello.program - 1);
     client.socket = dial(name);
     if (client.socket < 0)
-        return refuse("the conductor is gone");
+        return refuse_for(errno, &welcome);
     if (send(client.socket, &hello, sizeof hello, MSG_NOSIGNAL) != (ssize_t)sizeof hello ||
         recv(client.socket, &welcome, sizeof welcome, 0) != (ssize_t)sizeof welcome)
         return refuse("the conductor does not answer");
@@ -236,12 +288,12 @@ static bool join(const char *name)
         welcome.why[sizeof welcome.why - 1] = '\0';
         return refuse(welcome.why);
     }
-    if (!is_sane(&welcome) || !receive_fds(client.socket, fds, welcome.fd_count))
-        return refuse("another version of the conductor answers");
+    if (!is_sane(&welcome))
+        return refuse_for(EPROTO, &welcome);
     client.number = welcome.client;
     client.client_count = welcome.client_count;
-    if (!map_all(&welcome, fds))
-        return refuse("shared memory cannot be mapped");
+    if (!map_all(&welcome))
+        return refuse_for(errno, &welcome);
     atomic_store_explicit(&join_state, JOIN_DONE, memory_order_release);
     (void)pthread_atfork(NULL, NULL, client_forget);
     actor_begin(client.number * PROTO_CLIENT_ACTORS);
