@@ -13,7 +13,8 @@
 #define DESCRIPTORS_ENOUGH 1024
 
 /* The words for a limit of ours, empty if there is none. */
-static void put_limit(char *ret, size_t size, const char *option, int resource, rlim_t unit)
+static void put_limit(char *ret, size_t size, const char *option, enum __rlimit_resource resource,
+                      rlim_t unit)
 {
     struct rlimit limit;
 
