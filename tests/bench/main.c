@@ -41,6 +41,11 @@ static const struct {
     {"run", bench_run,
      "sim_run of the textbook ring all-reduce, 16 KiB chunks, host work included: 64 MiB on a ring "
      "of 64; 16 MiB on 1,024 machines in a torus, as one ring"},
+#ifdef BENCH_EMULATOR
+    {"emulator", bench_emulator,
+     "tbmesh run of uc_mesh all_reduce, wall-clock time, best of 5: a mesh of 2 and of 4, rings of 4 "
+     "and 8; a token between two processes; start of 4 ranks; 3 ranks that wait for the fourth"},
+#endif
 };
 
 #define BENCHMARKS (sizeof benchmarks / sizeof benchmarks[0])

@@ -86,15 +86,18 @@ static bool measure(struct program *p, struct collective *c, uint64_t *spans, st
 
     *ret = (struct result){0};
     for (uint32_t i = 0; i < o->warmup + o->repeat; i++) {
+        bool has_data = i == 0 || !o->fills_once;
+        bool is_last = i + 1 == o->warmup + o->repeat;
         uint64_t begin;
 
-        data_fill(c, i);
+        if (has_data)
+            data_fill(c, i);
         begin = now_ns();
         if (!collective_run(c, &p->fault))
             return false;
         if (i >= o->warmup)
             spans[i - o->warmup] = now_ns() - begin;
-        if (o->checks_all || i + 1 == o->warmup + o->repeat)
+        if (has_data && (o->checks_all || o->fills_once || is_last))
             check(p, c, i, ret);
     }
     qsort(spans, o->repeat, sizeof *spans, compare_u64);

@@ -16,6 +16,8 @@ const char options_usage[] =
     "  --wires W        ring: cables to each neighbour, 1 to 4; default all of the matrix\n"
     "  --small-buffers  4 KiB buffers only, as before macOS 26.3\n"
     "  --check          compare after every repetition, not only the last\n"
+    "  --fill-once      data for the first repetition only, and compared after it: later ones add to\n"
+    "                   what is there, so that a run is little else than collectives\n"
     "  --tsv            one line for every rank and size, tabs between\n"
     "Environment: JACCL_RANK or MLX_RANK; JACCL_IBV_DEVICES or MLX_IBV_DEVICES, the path of the\n"
     "JSON device matrix; JACCL_COORDINATOR or MLX_JACCL_COORDINATOR, ip:port of rank 0.\n"
@@ -99,8 +101,9 @@ static bool parse_flag(const char *name, struct options *ret)
         const char *name;
         bool *flag;
     } flags[] = {{"--ring", &ret->is_ring},     {"--small-buffers", &ret->has_small_buffers},
-                 {"--check", &ret->checks_all}, {"--tsv", &ret->is_tsv},
-                 {"--help", &ret->is_help},     {"-h", &ret->is_help}};
+                 {"--check", &ret->checks_all}, {"--fill-once", &ret->fills_once},
+                 {"--tsv", &ret->is_tsv},       {"--help", &ret->is_help},
+                 {"-h", &ret->is_help}};
 
     for (size_t i = 0; i < sizeof flags / sizeof *flags; i++) {
         if (!strcmp(name, flags[i].name)) {

@@ -23,6 +23,7 @@ struct options {
     unsigned wires; /* 0: as many as the matrix has */
     bool has_small_buffers;
     bool checks_all; /* every repetition; else the last */
+    bool fills_once; /* and compares once: the first repetition */
     bool is_tsv;
     bool is_help;
     unsigned rank;
