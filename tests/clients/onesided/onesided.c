@@ -13,6 +13,7 @@
  *   uc       writes on UC, with immediate data
  *   spin     each rank waits for the other's writes in a loop over its own memory, ROUNDS times
  *   nothing  rank 1 waits so for a write that never comes
+ *   look     the same exchange, but whoever waits polls between two looks at its memory
  *
  * Every check is a line "ok NAME" or "not ok NAME"; exit code 1 after one that failed, 3 if it
  * could not begin.
@@ -642,6 +643,50 @@ static bool run_nothing(struct pair *p)
     return true;
 }
 
+/* Polls between two looks at the memory until the round's write is there, and our own, if there is
+ * one, has completed. */
+static bool poll_and_look(struct pair *p, char round, bool has_posted)
+{
+    struct ibv_wc wc = {.status = IBV_WC_SUCCESS};
+
+    while (*watched(p) != round || has_posted) {
+        if (ibv_poll_cq(p->cq, 1, &wc) > 0)
+            has_posted = false;
+        if (wc.status != IBV_WC_SUCCESS)
+            return false;
+    }
+    return true;
+}
+
+/*
+ * Rank 1 answers some polls later in each round, so that its write comes at any distance from the
+ * last completion of rank 0: also in the very poll after which empty polls are folded, behind which
+ * rank 0 has to look. Without a clock, so that only polls are between them.
+ */
+static bool run_look(struct pair *p, long rounds)
+{
+    struct request r;
+    struct ibv_wc wc;
+
+    if (!reconnect(p, false))
+        return false;
+    for (long i = 1; i <= rounds; i++) {
+        char round = (char)(i % 100 + 1);
+
+        if (p->rank == 1 && !poll_and_look(p, round, i > 1))
+            return false;
+        for (long n = 0; p->rank == 1 && n < i % 128; n++)
+            (void)ibv_poll_cq(p->cq, 0, &wc);
+        memset(p->memory, round, 64);
+        prepare(p, &r, IBV_WR_RDMA_WRITE, 0, 8192);
+        r.sge.length = 64;
+        if (!post(p, &r) || (p->rank == 0 && !poll_and_look(p, round, true)))
+            return false;
+    }
+    check(p, "all rounds", true);
+    return side_barrier(&p->side, &p->fault);
+}
+
 int main(int argc, char **argv)
 {
     const char *rank = getenv("JACCL_RANK");
@@ -665,6 +710,8 @@ int main(int argc, char **argv)
         went = run_spin(&p, argc > 3 ? strtol(argv[3], NULL, 10) : 10);
     else if (strcmp(what, "nothing") == 0)
         went = run_nothing(&p);
+    else if (strcmp(what, "look") == 0)
+        went = run_look(&p, argc > 3 ? strtol(argv[3], NULL, 10) : 1000);
     if (!went)
         fprintf(stderr, "onesided: %s: errno %d, %s\n", what, errno, p.fault.text);
     return went && p.failures == 0 ? 0 : 1;

@@ -201,12 +201,6 @@ SHIM_EXPORT int getrusage(__rusage_who_t who, struct rusage *ret)
     return 0;
 }
 
-/* UCX then reads its clock with gettimeofday instead of rdtsc. Its own variable of this name gives
- * way to ours. */
-// NOLINTNEXTLINE(readability-identifier-naming): the name is UCX's
-SHIM_EXPORT extern int ucs_arch_x86_enable_rdtsc;
-int ucs_arch_x86_enable_rdtsc = 0;
-
 struct call {
     long number;
     long arg[6];

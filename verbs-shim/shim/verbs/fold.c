@@ -15,6 +15,9 @@
  * will know, moves it by the same rule. Events that came while it parked are none of the program's
  * business: whether they did depends on the machine, and a program may count its polls.
  *
+ * A peer's write ends the row, as a call between would: the program may look at its memory after
+ * the very poll during which it came, and then do something else.
+ *
  * Cost: an empty poll stores one number; the search is O(K^2) once in K polls.
  */
 #include "verbs-shim/shim/verbs/fold.h"
@@ -26,12 +29,14 @@
 #include "verbs-shim/sched/sched_time.h"
 #include "verbs-shim/shim/verbs/cq.h"
 #include "verbs-shim/shim/verbs/poll.h"
+#include "verbs-shim/shim/verbs/rdma.h"
 
 #define ROW_MAX (2 * PROTO_POLLED_MAX) /* a period of PROTO_POLLED_MAX shows twice */
 
 struct row {
-    uint64_t calls;  /* of the actor, other than polls, when the row began */
-    uint32_t length; /* empty polls in it */
+    uint64_t calls;   /* of the actor, other than polls, when the row began */
+    uint64_t changes; /* of the memory, likewise */
+    uint32_t length;  /* empty polls in it */
     uint16_t cqs[ROW_MAX];
 };
 
@@ -99,9 +104,10 @@ void fold_after_empty(struct actor *a, const struct cq *cq)
 
     if (after < 2 || poll <= 0)
         return;
-    if (row.length > 0 && row.calls != actor_calls(a))
+    if (row.calls != actor_calls(a) || row.changes != rdma_changes())
         row.length = 0;
     row.calls = actor_calls(a);
+    row.changes = rdma_changes();
     row.cqs[row.length++] = (uint16_t)cq->number;
     if (row.length < after)
         return;

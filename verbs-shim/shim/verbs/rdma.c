@@ -32,7 +32,13 @@
 static struct {
     struct proto_event ring[INBOX]; /* by time; of equal time as they were told */
     uint32_t head, count;
+    uint64_t changes;
 } inbox;
+
+uint64_t rdma_changes(void)
+{
+    return inbox.changes;
+}
 
 static struct proto_event *inbox_at(uint32_t n)
 {
@@ -251,6 +257,7 @@ static bool apply_first(struct actor *a)
     changes =
         event.flags & PROTO_RESPONSE ? apply_response(&event) : apply_request(a, &event, &answer);
     client_answer(a, &answer, (simtime){event.t});
+    inbox.changes += changes;
     return changes;
 }
 
@@ -260,6 +267,7 @@ void rdma_begin(void)
 
     inbox.head = 0;
     inbox.count = 0;
+    inbox.changes = 0;
     client_serve_inbox(library_now()->profile->has_one_sided ? &calls : NULL);
 }
 

@@ -33,6 +33,8 @@ void rdma_describe(struct qp *qp, const struct ibv_send_wr *wr, struct work *wor
 bool rdma_take_operands(const struct ibv_send_wr *wr, uint64_t *ret_slot);
 /* Keeps what the scheduler tells. */
 void rdma_book(const struct proto_event *event);
+/* How often peers and answers to our own requests have changed the process's memory. */
+uint64_t rdma_changes(void);
 /* A completion with an error was seen, or something was refused: the queue pair is in ERR. */
 void rdma_fail(struct qp *qp);
 
