@@ -25,7 +25,7 @@ one_hash() {
     }
 }
 
-for what in data uc errors; do
+for what in data uc errors look; do
     for mode in "" --parallel; do
         for fold in 0 8 60; do one_sided $what "$mode --fold $fold"; done
     done
@@ -35,7 +35,7 @@ timeout 120 sh -c 'while :; do :; done' &
 hog1=$!
 timeout 120 sh -c 'while :; do :; done' &
 hog2=$!
-for what in data uc errors; do
+for what in data uc errors look; do
     one_sided $what ""
     one_sided $what --parallel
     one_hash $what
