@@ -78,7 +78,8 @@ void tsc_start(void)
     *(void **)(void *)&install = dlsym(library, "tbmesh_tsc_install");
     *(void **)(void *)&hook.rescan = dlsym(library, "tbmesh_tsc_rescan");
     *(void **)(void *)&hook.sigaction = dlsym(library, "tbmesh_tsc_sigaction");
-    if (!install || !hook.rescan || !hook.sigaction) {
+    *(void **)(void *)&hook.effect = dlsym(library, "tbmesh_tsc_effect");
+    if (!install || !hook.rescan || !hook.sigaction || !hook.effect) {
         shim_log("rdtsc tells real time: %s is of another version", path);
         return;
     }

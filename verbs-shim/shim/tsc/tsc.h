@@ -9,9 +9,12 @@
 #define VERBS_SHIM_SHIM_TSC_TSC_H
 
 #include <signal.h>
+#include <stdbool.h>
 #include <stdint.h>
+#include <ucontext.h>
 
 #include "verbs-shim/shim/export.h"
+#include "verbs-shim/shim/tsc_hook.h"
 
 /*
  * Patches every rdtsc and rdtscp in the executable segments of the loaded objects, except libc, the
@@ -34,5 +37,9 @@ SHIM_EXPORT int tbmesh_tsc_rescan(void);
 
 /* What sigaction(SIGILL, act, old) has to do for the program. 0, or -1 and errno. */
 SHIM_EXPORT int tbmesh_tsc_sigaction(const struct sigaction *act, struct sigaction *old);
+
+/* What the instruction at which a signal has stopped the program will write. False: it enters the
+ * kernel, or cannot be followed. Async-signal-safe. */
+SHIM_EXPORT bool tbmesh_tsc_effect(const ucontext_t *uc, struct tsc_effect *ret);
 
 #endif
