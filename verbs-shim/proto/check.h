@@ -45,6 +45,8 @@ struct proto_parked {
     enum proto_call call;
     bool ends_process;     /* EXIT */
     bool is_asleep;        /* TURN */
+    bool has_loose;        /* SPIN */
+    bool is_again;         /* SPIN */
     uint32_t polled_count; /* IDLE, EXTERNAL */
     uint16_t polled[PROTO_POLLED_MAX];
 };

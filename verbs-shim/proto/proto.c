@@ -137,6 +137,8 @@ bool proto_read_park(const struct proto_chan *chan, int64_t since, struct proto_
         return false;
     ret->park = (enum proto_park)park;
     ret->is_asleep = *(const volatile uint32_t *)&chan->is_asleep != 0;
+    ret->has_loose = *(const volatile uint32_t *)&chan->has_loose != 0;
+    ret->is_again = *(const volatile uint32_t *)&chan->is_again != 0;
     ret->first = *(const volatile int64_t *)&chan->first;
     ret->deadline = *(const volatile int64_t *)&chan->deadline;
     switch (ret->park) {

@@ -97,7 +97,8 @@ enum proto_charge {
     X(COMPLETION, "completion") /* empty polls, completion channels */   \
     X(THREAD, "thread")         /* locks, conditions, ends of threads */ \
     X(SLEEP, "sleep")                                                    \
-    X(OUTSIDE, "outside") /* sockets, other processes */
+    X(OUTSIDE, "outside") /* sockets, other processes */                 \
+    X(MEMORY, "memory")   /* loops that read it: a peer's write, another thread */
 
 enum proto_wait {
 #define X(id, name) PROTO_WAIT_##id,
@@ -221,12 +222,13 @@ struct proto_chan {
     uint32_t park;                   /* enum proto_park */
     int64_t first;    /* idle, external: earliest completion it knows in `polled`; or never */
     int64_t grid;     /* idle: time of one round of polls */
-    int64_t deadline; /* wait, external; or never */
+    int64_t deadline; /* wait, external, spin; or never */
     uint64_t key;     /* wait */
     uint32_t call;    /* enum proto_call */
     uint32_t polled_count;
     uint32_t is_asleep; /* turn: its time is the end of a sleep */
-    uint32_t pad1;
+    uint32_t has_loose; /* spin: threads outside the clock may write its memory, too */
+    uint32_t is_again;  /* spin: it has only looked, and written nothing */
     _Alignas(64) union proto_call_args args;
     _Alignas(64) uint16_t polled[PROTO_POLLED_MAX]; /* idle, external: completion queues */
 };

@@ -310,6 +310,14 @@ static void park_idle(const struct sched_view *view, struct sched_actor *actor, 
     actor->lately = commands;
 }
 
+/* One that reads memory looks again. */
+static void let_look(struct sched_actor *actor, int64_t vt)
+{
+    actor->state = SCHED_ACTOR_READY;
+    actor->resume = PROTO_RESUME_TURN;
+    actor->vt = time_max(actor->vt, vt);
+}
+
 /* A thread of the client has acted: what others of it read over and over may have changed. */
 static void wake_spinners(struct sched *s, uint32_t client_ix, int64_t vt)
 {
@@ -318,11 +326,8 @@ static void wake_spinners(struct sched *s, uint32_t client_ix, int64_t vt)
     for (uint32_t k = 0; k < count; k++) {
         struct sched_actor *actor = sched_actor_at(s, client_ix * PROTO_CLIENT_ACTORS + k);
 
-        if (actor->state != SCHED_ACTOR_SPIN)
-            continue;
-        actor->state = SCHED_ACTOR_READY;
-        actor->resume = PROTO_RESUME_TURN;
-        actor->vt = time_max(actor->vt, vt);
+        if (actor->state == SCHED_ACTOR_SPIN)
+            let_look(actor, vt);
     }
 }
 
@@ -335,6 +340,8 @@ static void park_again(struct sched *s, struct sched_actor *actor, uint32_t acto
 
     s->running--;
     actor->is_applying = false;
+    actor->state = SCHED_ACTOR_NONE; /* it sees by itself what it has changed */
+    wake_spinners(s, actor_ix / PROTO_CLIENT_ACTORS, actor->applies_at);
     actor->state = actor->saved;
     /* What was told meanwhile has woken nobody. */
     if (watches && actor->told != sched_client_at(s, actor_ix / PROTO_CLIENT_ACTORS)->news) {
@@ -376,18 +383,18 @@ static void park_exit(const struct sched_view *view, struct sched_actor *actor, 
 static void book_park(const struct sched_view *view, struct sched_actor *actor, uint32_t actor_ix,
                       const struct proto_parked *parked)
 {
-    int64_t since = actor->vt;
+    bool has_acted = parked->park != PROTO_PARK_SPIN || !parked->is_again;
 
     view->sched->running--;
     actor->is_applying = false;
-    if (parked->park != PROTO_PARK_SPIN || parked->vt > since)
+    if (has_acted)
         wake_spinners(view->sched, actor_ix / PROTO_CLIENT_ACTORS, parked->vt);
     actor->vt = parked->vt;
     actor->park = (uint8_t)parked->park;
     actor->is_asleep = parked->is_asleep;
     actor->deadline = PROTO_NEVER;
     actor->retry = PROTO_NEVER;
-    if (parked->park != PROTO_PARK_IDLE && (parked->park != PROTO_PARK_SPIN || parked->vt > since))
+    if (parked->park != PROTO_PARK_IDLE && has_acted)
         actor->confirm = 0;
     switch (parked->park) {
     case PROTO_PARK_IDLE:
@@ -411,6 +418,8 @@ static void book_park(const struct sched_view *view, struct sched_actor *actor, 
         break;
     case PROTO_PARK_SPIN:
         actor->state = SCHED_ACTOR_SPIN;
+        actor->deadline = parked->deadline;
+        actor->has_loose = parked->has_loose;
         break;
     case PROTO_PARK_TURN:
     case PROTO_PARK_SAME:
@@ -490,11 +499,11 @@ static int64_t own_time(const struct sched_view *view, uint32_t actor_ix)
         return actor->first == PROTO_NEVER ? PROTO_NEVER
                                            : time_fold(actor->vt, actor->first, actor->grid);
     case SCHED_ACTOR_WAIT:
+    case SCHED_ACTOR_SPIN:
         return actor->deadline == PROTO_NEVER ? PROTO_NEVER : time_max(actor->vt, actor->deadline);
     case SCHED_ACTOR_EXTERNAL:
         set_retry(s, actor, sched_agreed(s, sched_client_at(s, client)->rank)->side_latency);
         return time_min(actor->retry, time_max(actor->vt, time_min(actor->deadline, actor->first)));
-    case SCHED_ACTOR_SPIN:
     case SCHED_ACTOR_NONE:
         break;
     }
@@ -798,6 +807,13 @@ static bool ask_to_confirm(const struct sched_view *view, uint32_t *granted)
     return true;
 }
 
+/* May what nobody here knows of let it go on? */
+static bool waits_outside(const struct sched_actor *actor)
+{
+    return actor->state == SCHED_ACTOR_EXTERNAL ||
+           (actor->state == SCHED_ACTOR_SPIN && actor->has_loose);
+}
+
 static enum sched_state nobody_can_act(const struct sched_view *view, uint32_t *granted)
 {
     struct sched *s = view->sched;
@@ -808,7 +824,7 @@ static enum sched_state nobody_can_act(const struct sched_view *view, uint32_t *
     if (s->live_count == 0)
         return SCHED_FINISHED;
     for (uint32_t i = 0; i < s->live_count; i++) {
-        if (sched_actor_at(s, live[i])->state == SCHED_ACTOR_EXTERNAL)
+        if (waits_outside(sched_actor_at(s, live[i])))
             return SCHED_OUTSIDE;
     }
     return ask_to_confirm(view, granted) ? SCHED_GRANTED : SCHED_DEADLOCK;
@@ -860,17 +876,19 @@ static bool is_by_time(const struct sched *s, const struct next *next)
 {
     const struct sched_actor *actor = sched_actor_at(s, next->actor);
 
+    if (sched_apply_at(s, next->actor / PROTO_CLIENT_ACTORS) <= next->actor_t)
+        return false;
     switch ((enum sched_actor_state)actor->state) {
     case SCHED_ACTOR_READY:
         return actor->is_asleep && actor->resume == PROTO_RESUME_TURN;
     case SCHED_ACTOR_WAIT:
+    case SCHED_ACTOR_SPIN:
         return true;
     case SCHED_ACTOR_EXTERNAL:
         return next->actor_t == time_max(actor->vt, actor->deadline) &&
                actor->retry > next->actor_t && actor->first > next->actor_t;
     case SCHED_ACTOR_IDLE:
     case SCHED_ACTOR_RUNNING:
-    case SCHED_ACTOR_SPIN:
     case SCHED_ACTOR_NONE:
         break;
     }
@@ -942,5 +960,7 @@ void sched_retry_outside(struct sched *s)
 
         if (actor->state == SCHED_ACTOR_EXTERNAL)
             actor->retry = time_min(actor->retry, time_max(actor->vt, fabric_time(s)));
+        else if (waits_outside(actor))
+            let_look(actor, fabric_time(s));
     }
 }

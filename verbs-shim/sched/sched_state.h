@@ -95,6 +95,7 @@ struct sched_actor {
     uint32_t lately;       /* commands of its client at the last confirmation, low bits */
     int64_t retry;         /* external: when to try again; or never */
     bool is_asleep;
+    bool has_loose; /* spin */
 };
 
 struct sched_qp {
