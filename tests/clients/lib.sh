@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 # Sourced by the tests of this folder, which are called as: test_X.sh TBMESH UC_MESH ROGUE PROBE CONFORMANCE
-# GARBAGE VERBS_CASES ONESIDED.
+# GARBAGE VERBS_CASES ONESIDED SPIN.
 # shellcheck shell=sh disable=SC2034 # the variables are for those who source this
 set -eu
 tbmesh=$1
@@ -12,6 +12,7 @@ conformance=$5
 garbage=$6
 verbs_cases=$7
 onesided=$8
+spin=$9
 export LC_ALL=C.UTF-8
 top=$(mktemp -d)
 trap 'rm -rf "$top"' EXIT

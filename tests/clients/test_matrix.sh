@@ -68,7 +68,7 @@ done
 rows 1 >busy
 while read -r options; do hash_of "$options"; done <busy
 # shellcheck disable=SC2154 # set by eval
-kill "$hog1" "$hog2" "$hog3"
+kill "$hog1" "$hog2" "$hog3" || : # on a slow machine they have ended by themselves
 [ "$(cat idle busy | wc -l)" -ge 24 ] || fail "the matrix has $(cat idle busy | wc -l) rows"
 
 for client in mesh ring; do

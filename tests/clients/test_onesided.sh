@@ -25,7 +25,7 @@ one_hash() {
     }
 }
 
-for what in data uc errors look; do
+for what in data uc errors look spin; do
     for mode in "" --parallel; do
         for fold in 0 8 60; do one_sided $what "$mode --fold $fold"; done
     done
@@ -35,12 +35,16 @@ timeout 120 sh -c 'while :; do :; done' &
 hog1=$!
 timeout 120 sh -c 'while :; do :; done' &
 hog2=$!
-for what in data uc errors look; do
+for what in data uc errors look spin; do
     one_sided $what ""
     one_sided $what --parallel
     one_hash $what
 done
-kill "$hog1" "$hog2"
+kill "$hog1" "$hog2" || : # on a slow machine they have ended by themselves
+
+# Waits for a write that never comes: rank 1 by reading memory, rank 0 by polling.
+run "nothing" 3 timeout 60 "$tbmesh" run --profile verbs --ranks 2 "$macs" -- "$onesided" nothing
+says "nothing" stderr 'rank 1 \(studio2\): reads memory over and over'
 
 command -v ib_read_lat >/dev/null || {
     echo "skipped: perftest is not there"
@@ -71,6 +75,12 @@ within "ib_read_lat" 6 7.7 8.3
 perf ib_atomic_lat -n 100
 within "ib_atomic_lat" 3 7.2 7.5
 within "ib_atomic_lat" 6 7.7 8.3
+# One write, there and back, waited for in memory: half of it, like the send of ib_send_lat.
+perf ib_write_lat -n 100
+within "ib_write_lat" 3 3.6 3.8
+within "ib_write_lat" 6 3.9 4.2
+perf ib_write_lat -c UC -n 100 -s 4096
+within "ib_write_lat -c UC" 6 4.3 4.7
 # 64 KiB by a cable of 74.1 Gb/s: 8,830 MiB/s. Columns: bytes, iterations, peak, average, messages.
 for program in "ib_write_bw" "ib_write_bw -c UC" "ib_read_bw"; do
     # shellcheck disable=SC2086 # words

@@ -109,6 +109,23 @@ static void describe_wait(struct run *run, const struct sched_qp_info *qp)
                     qp->qp_num, qp->sends_waiting, qp->receives_posted, peer, why);
 }
 
+/* Those who wait by reading memory, which nothing that is under way will change. */
+static void describe_spinners(struct run *run)
+{
+    for (uint32_t c = 0; c < run->memory.client_count; c++) {
+        uint32_t spinning = 0;
+
+        for (uint32_t k = 0; k < PROTO_CLIENT_ACTORS; k++)
+            spinning +=
+                sched_actor_info(run->memory.view.sched, c * PROTO_CLIENT_ACTORS + k).state ==
+                SCHED_ACTOR_SPIN;
+        if (spinning > 0)
+            run_add_finding(run, false, "deadlock", run_rank_name(run, c / PROTO_RANK_CLIENTS),
+                            "reads memory over and over (%u thread%s), and nothing will change it",
+                            spinning, spinning == 1 ? "" : "s");
+    }
+}
+
 void run_find_waits(struct run *run)
 {
     const struct sched *s = run->memory.view.sched;
@@ -128,6 +145,7 @@ void run_find_waits(struct run *run)
         if (qp.exists && qp.sends_waiting + qp.receives_posted > 0)
             describe_wait(run, &qp);
     }
+    describe_spinners(run);
     if (run->outcome->finding_count == 0)
         run_add_finding(run, false, "deadlock", "all ranks",
                         "every thread waits, and nothing is posted on any queue pair");

@@ -16,10 +16,10 @@
 #define WAITS "waited for"
 
 static const struct table_column rank_columns[] = {
-    {"rank", NULL, false},        {"Mac", NULL, true},         {"time", NULL, false},
-    {"posts", CALLS, false},      {"polls", CALLS, false},     {"other", CALLS, false},
-    {"completion", WAITS, false}, {"thread", WAITS, false},    {"sleep", WAITS, false},
-    {"outside", WAITS, false},    {"hand-overs", NULL, false},
+    {"rank", NULL, false},        {"Mac", NULL, true},       {"time", NULL, false},
+    {"posts", CALLS, false},      {"polls", CALLS, false},   {"other", CALLS, false},
+    {"completion", WAITS, false}, {"thread", WAITS, false},  {"sleep", WAITS, false},
+    {"memory", WAITS, false},     {"outside", WAITS, false}, {"hand-overs", NULL, false},
 };
 
 void text_print_verdict(const struct run_outcome *outcome, struct text *ret)
@@ -64,6 +64,7 @@ static void add_row(struct table *table, const struct run_rank *rank, simspan po
     add_span(table, run_waited_for_completions(stats, poll_empty));
     add_span(table, stats->waited[PROTO_WAIT_THREAD]);
     add_span(table, stats->waited[PROTO_WAIT_SLEEP]);
+    add_span(table, stats->waited[PROTO_WAIT_MEMORY]);
     add_span(table, stats->waited[PROTO_WAIT_OUTSIDE]);
     table_add(table, "%" PRIu64, stats->handovers);
 }

@@ -173,6 +173,21 @@ void client_set_alarm(simtime due, void (*fire)(struct actor *a));
 /* The thread could not be started after all. */
 void actor_cancel(struct actor *creator, uint32_t number);
 
+/* Waits until the thread's own memory may have changed: a peer's write, another thread, a handler
+ * of its own that a timer runs. `again`: it has done nothing but look since its last wait. */
+void actor_spin(struct actor *a, bool again);
+/* Threads of this process that run outside the clock, more or fewer by `change`. */
+void client_count_loose(int change);
+bool client_has_loose(void);
+/* Changes with every call of the actor. */
+uint64_t actor_entries(const struct actor *a);
+uint32_t actor_number(const struct actor *a);
+/* Locks that the actor holds, of those it has taken under the clock; NULL: nobody's, ignored. */
+void actor_count_lock(struct actor *a, int change);
+int actor_locks(const struct actor *a);
+/* Code of the object that `inside` lies in belongs to the shim: no thread is stopped in it. */
+SHIM_EXPORT void client_own_code(const void *inside);
+
 /* Calls of the actor that were charged and were no polls: when it has changed, a row of empty polls
  * was interrupted. */
 SHIM_EXPORT uint64_t actor_calls(const struct actor *a);

@@ -14,6 +14,7 @@
 #define client_is_joined    tbmesh_client_is_joined
 #define client_take_events  tbmesh_client_take_events
 #define client_set_look     tbmesh_client_set_look
+#define client_own_code     tbmesh_client_own_code
 #define actor_self          tbmesh_actor_self
 #define tsc_hook            tbmesh_tsc_hook
 #define actor_now           tbmesh_actor_now

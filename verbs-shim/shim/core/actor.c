@@ -33,6 +33,7 @@
 #include "verbs-shim/sched/sched.h"
 #include "verbs-shim/sched/sched_time.h"
 #include "verbs-shim/shim/core/client.h"
+#include "verbs-shim/shim/core/spin.h"
 #include "verbs-shim/shim/core/sys.h"
 
 #define SLEEP_MS    500
@@ -56,7 +57,9 @@ struct actor {
     bool is_used;
     int64_t vt;
     int64_t lease;
-    uint64_t calls; /* other than polls */
+    uint64_t calls;   /* other than polls */
+    uint64_t charges; /* polls among them */
+    int locks;
     bool is_asleep;
     int64_t left; /* the thread's processor time when the program went on, in nanoseconds */
 };
@@ -70,6 +73,7 @@ static struct {
     const struct client_inbox *calls; /* NULL: none */
     int64_t due;
 } inbox = {.due = PROTO_NEVER};
+static _Atomic int loose;
 static _Thread_local struct actor *self __attribute__((tls_model("initial-exec")));
 
 struct actor *actor_self(void)
@@ -95,6 +99,27 @@ simtime actor_lease(const struct actor *a)
 uint64_t actor_calls(const struct actor *a)
 {
     return a->calls;
+}
+
+uint64_t actor_entries(const struct actor *a)
+{
+    return a->calls + a->charges;
+}
+
+void actor_count_lock(struct actor *a, int change)
+{
+    if (a)
+        a->locks += change;
+}
+
+int actor_locks(const struct actor *a)
+{
+    return a->locks;
+}
+
+uint32_t actor_number(const struct actor *a)
+{
+    return a->number;
 }
 
 static inline void relax(void)
@@ -305,6 +330,7 @@ static enum proto_resume park(struct actor *a, enum proto_park why)
     a->lease = chan->lease;
     actor_leave(a);
     self = a;
+    spin_go_on(a);
     return (enum proto_resume)chan->resume;
 }
 
@@ -369,6 +395,7 @@ void actor_charge(struct actor *a, enum proto_charge what, uint32_t n)
 
     reach(a, a->vt + work + client.segment->agreed.charge[what] * n);
     actor_stats(a)->calls[what] += n;
+    a->charges++;
     if (what != PROTO_CHARGE_POLL_EMPTY && what != PROTO_CHARGE_POLL_ENTRY)
         a->calls++;
     if (a->vt >= a->lease)
@@ -563,6 +590,30 @@ bool actor_idle(struct actor *a, const uint16_t *cqs, uint32_t count, simspan gr
     return true;
 }
 
+void client_count_loose(int change)
+{
+    atomic_fetch_add(&loose, change);
+}
+
+bool client_has_loose(void)
+{
+    return atomic_load(&loose) > 0;
+}
+
+void actor_spin(struct actor *a, bool again)
+{
+    struct proto_stats *stats = actor_stats(a);
+    int64_t since = a->vt;
+
+    a->chan->deadline = alarm_set.due;
+    a->chan->has_loose = client_has_loose();
+    a->chan->is_again = again;
+    (void)park(a, PROTO_PARK_SPIN);
+    stats->waits[PROTO_WAIT_MEMORY] += !again;
+    stats->waited[PROTO_WAIT_MEMORY] += a->vt - since;
+    sound_alarm(a);
+}
+
 void actor_jump(struct actor *a, simtime t)
 {
     reach(a, t.ps);
@@ -618,11 +669,13 @@ void actor_begin(uint32_t number)
     a->lease = a->chan->lease;
     actor_leave(a);
     self = a;
+    spin_begin(a);
 }
 
 /* Leaves for good: runs the scheduler for the others and does not wait. */
 static void leave(struct actor *a, bool with_process)
 {
+    spin_end();
     a->chan->args.raw[0] = with_process;
     a->chan->park = PROTO_PARK_EXIT;
     show_time(a);
@@ -644,6 +697,7 @@ void actor_end(struct actor *a)
 void actor_forget(void)
 {
     self = NULL;
+    atomic_store(&loose, 0);
     sys_unsettle();
 }
 

@@ -187,6 +187,34 @@ size_t sys_old_cpus(void *mask, size_t size)
     return bytes;
 }
 
+int sys_timer_new(enum sys_timer_kind kind, int number)
+{
+    struct sigevent event = {.sigev_notify = SIGEV_THREAD_ID, .sigev_signo = number};
+    int timer = -1;
+
+    event.sigev_value.sival_int = (int)kind;
+    event._sigev_un._tid = (int)sys_thread_id();
+    if (raw_call(SYS_timer_create,
+                 kind == SYS_TIMER_CPU ? CLOCK_THREAD_CPUTIME_ID : CLOCK_MONOTONIC, (long)&event,
+                 (long)&timer, 0) != 0)
+        return -1;
+    return timer;
+}
+
+void sys_timer_set(int timer, long ns, long interval)
+{
+    const struct itimerspec spec = {
+        .it_value = {.tv_sec = ns / 1000000000, .tv_nsec = ns % 1000000000},
+        .it_interval = {.tv_sec = interval / 1000000000, .tv_nsec = interval % 1000000000}};
+
+    (void)raw_call(SYS_timer_settime, timer, 0, (long)&spec, 0);
+}
+
+void sys_timer_delete(int timer)
+{
+    (void)raw_call(SYS_timer_delete, timer, 0, 0, 0);
+}
+
 _Noreturn void sys_die(void)
 {
     for (;;)

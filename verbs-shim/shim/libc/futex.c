@@ -94,7 +94,7 @@ static long wake_all_kinds(struct actor *a, const struct futex_call *c, uint32_t
 {
     long woken = (long)sync_wake(a, c->word, count);
 
-    if ((uint32_t)woken < count && (!c->is_private || sync_has_loose())) {
+    if ((uint32_t)woken < count && (!c->is_private || client_has_loose())) {
         int flag = c->is_private ? FUTEX_PRIVATE_FLAG : 0;
         long more = REAL(syscall)(SYS_futex, c->word, FUTEX_WAKE | flag,
                                   (long)(count - (uint32_t)woken), NULL, NULL, 0);

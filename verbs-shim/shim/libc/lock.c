@@ -88,6 +88,14 @@ static bool is_time(const struct timespec *when)
     return when->tv_nsec >= 0 && when->tv_nsec < 1000000000L;
 }
 
+/* Books a lock that was taken. */
+static int counted(struct actor *a, int error)
+{
+    if (error == 0)
+        actor_count_lock(a, 1);
+    return error;
+}
+
 static int try_mutex(void *object)
 {
     return REAL(pthread_mutex_trylock)(object);
@@ -111,7 +119,12 @@ static int mutex_take(struct actor *a, pthread_mutex_t *m, simtime deadline)
 
     if (is_own_checked(m))
         return REAL(pthread_mutex_lock)(m);
-    return lock_take(a, &lock, deadline);
+    return counted(a, lock_take(a, &lock, deadline));
+}
+
+SHIM_EXPORT int pthread_mutex_trylock(pthread_mutex_t *m)
+{
+    return counted(actor_self(), REAL(pthread_mutex_trylock)(m));
 }
 
 SHIM_EXPORT int pthread_mutex_lock(pthread_mutex_t *m)
@@ -144,8 +157,10 @@ SHIM_EXPORT int pthread_mutex_unlock(pthread_mutex_t *m)
     int error = REAL(pthread_mutex_unlock)(m);
 
     /* The mutex may be gone by now: only its address counts. */
-    if (error == 0)
+    if (error == 0) {
+        actor_count_lock(actor_self(), -1);
         lock_released(actor_self(), m, is_shared, 1);
+    }
     return error;
 }
 
@@ -165,7 +180,17 @@ static int rwlock_take(struct actor *a, pthread_rwlock_t *l, int (*try)(void *),
 
     if (l->__data.__cur_writer == (int)REAL(syscall)(SYS_gettid))
         return EDEADLK;
-    return lock_take(a, &lock, deadline);
+    return counted(a, lock_take(a, &lock, deadline));
+}
+
+SHIM_EXPORT int pthread_rwlock_tryrdlock(pthread_rwlock_t *l)
+{
+    return counted(actor_self(), REAL(pthread_rwlock_tryrdlock)(l));
+}
+
+SHIM_EXPORT int pthread_rwlock_trywrlock(pthread_rwlock_t *l)
+{
+    return counted(actor_self(), REAL(pthread_rwlock_trywrlock)(l));
 }
 
 SHIM_EXPORT int pthread_rwlock_rdlock(pthread_rwlock_t *l)
@@ -221,8 +246,10 @@ SHIM_EXPORT int pthread_rwlock_unlock(pthread_rwlock_t *l)
     bool is_shared = l->__data.__shared != 0;
     int error = REAL(pthread_rwlock_unlock)(l);
 
-    if (error == 0)
+    if (error == 0) {
+        actor_count_lock(actor_self(), -1);
         lock_released(actor_self(), l, is_shared, UINT32_MAX);
+    }
     return error;
 }
 
@@ -240,13 +267,19 @@ SHIM_EXPORT int pthread_spin_lock(pthread_spinlock_t *l)
         return REAL(pthread_spin_lock)(l);
     /* Only the address goes through: a spin lock is volatile, a queue's name is not. */
     lock.object = (void *)(uintptr_t)l; // NOLINT(performance-no-int-to-ptr): drops the qualifier
-    return lock_take(a, &lock, simtime_never());
+    return counted(a, lock_take(a, &lock, simtime_never()));
+}
+
+SHIM_EXPORT int pthread_spin_trylock(pthread_spinlock_t *l)
+{
+    return counted(actor_self(), REAL(pthread_spin_trylock)(l));
 }
 
 SHIM_EXPORT int pthread_spin_unlock(pthread_spinlock_t *l)
 {
     int error = REAL(pthread_spin_unlock)(l);
 
+    actor_count_lock(actor_self(), error == 0 ? -1 : 0);
     // NOLINTNEXTLINE(performance-no-int-to-ptr): drops the qualifier
     lock_released(actor_self(), (const void *)(uintptr_t)l, false, 1);
     return error;

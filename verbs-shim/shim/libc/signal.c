@@ -1,13 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * DOC: SIGILL
+ * DOC: Signals of the shim
  *
  * A clock read by rdtsc is a SIGILL (shim/tsc), so that signal has a handler of ours and must be
  * open in every thread: the kernel ends a process that faults while the signal is blocked. The
  * program may have a handler of its own, which the hook plays, and may believe that it has blocked
  * SIGILL; nothing else than a fault or a kill would show it the difference.
  *
- * Masks lose SIGILL in every process of a run, also before it joins: a thread that was started with
+ * Memory spinners are found by a signal of the shim's own (spin_signal.h), which no program may
+ * have for itself, as it cannot have the C library's.
+ *
+ * Masks lose both in every process of a run, also before it joins: a thread that was started with
  * all signals blocked reads the clock later.
  */
 #include <errno.h>
@@ -17,6 +20,7 @@
 
 #include "verbs-shim/proto/proto.h"
 #include "verbs-shim/shim/libc/real.h"
+#include "verbs-shim/shim/spin_signal.h"
 #include "verbs-shim/shim/tsc_hook.h"
 
 static bool is_in_run(void)
@@ -36,6 +40,18 @@ static bool is_in_run(void)
     return now == YES;
 }
 
+/* Does the mask block a signal that has to be open? */
+static bool blocks_ours(const sigset_t *set)
+{
+    return sigismember(set, SIGILL) == 1 || sigismember(set, SPIN_SIGNAL) == 1;
+}
+
+static void open_ours(sigset_t *set)
+{
+    (void)sigdelset(set, SIGILL);
+    (void)sigdelset(set, SPIN_SIGNAL);
+}
+
 static int set_action(int number, const struct sigaction *act, struct sigaction *ret_old)
 {
     const struct tsc_hook *hook = tsc_hook();
@@ -43,9 +59,13 @@ static int set_action(int number, const struct sigaction *act, struct sigaction 
 
     if (number == SIGILL && hook)
         return hook->sigaction(act, ret_old);
-    if (act && is_in_run() && sigismember(&act->sa_mask, SIGILL) == 1) {
+    if (number == SPIN_SIGNAL && is_in_run()) {
+        errno = EINVAL;
+        return -1;
+    }
+    if (act && is_in_run() && blocks_ours(&act->sa_mask)) {
         open = *act;
-        (void)sigdelset(&open.sa_mask, SIGILL);
+        open_ours(&open.sa_mask);
         act = &open;
     }
     return REAL(sigaction)(number, act, ret_old);
@@ -57,8 +77,8 @@ SHIM_EXPORT int sigaction(int number, const struct sigaction *restrict act,
     return set_action(number, act, ret_old);
 }
 
-/* signal() for SIGILL while it is ours. */
-static __sighandler_t set_handler(__sighandler_t handler, int flags)
+/* signal() for those that are ours. */
+static __sighandler_t set_handler(int number, __sighandler_t handler, int flags)
 {
     struct sigaction action = {.sa_handler = handler, .sa_flags = flags};
     struct sigaction old;
@@ -67,17 +87,18 @@ static __sighandler_t set_handler(__sighandler_t handler, int flags)
         errno = EINVAL;
         return SIG_ERR;
     }
-    return set_action(SIGILL, &action, &old) == 0 ? old.sa_handler : SIG_ERR;
+    return set_action(number, &action, &old) == 0 ? old.sa_handler : SIG_ERR;
 }
 
 static bool is_hooked(int number)
 {
-    return number == SIGILL && tsc_hook();
+    return (number == SIGILL && tsc_hook()) || (number == SPIN_SIGNAL && is_in_run());
 }
 
 SHIM_EXPORT __sighandler_t signal(int number, __sighandler_t handler)
 {
-    return is_hooked(number) ? set_handler(handler, SA_RESTART) : REAL(signal)(number, handler);
+    return is_hooked(number) ? set_handler(number, handler, SA_RESTART)
+                             : REAL(signal)(number, handler);
 }
 
 SHIM_EXPORT __sighandler_t ssignal(int number, __sighandler_t handler)
@@ -88,7 +109,7 @@ SHIM_EXPORT __sighandler_t ssignal(int number, __sighandler_t handler)
 // NOLINTNEXTLINE(bugprone-reserved-identifier,readability-identifier-naming): the C library's name
 SHIM_EXPORT __sighandler_t __sysv_signal(int number, __sighandler_t handler)
 {
-    return is_hooked(number) ? set_handler(handler, (int)(SA_RESETHAND | SA_NODEFER))
+    return is_hooked(number) ? set_handler(number, handler, (int)(SA_RESETHAND | SA_NODEFER))
                              : REAL(__sysv_signal)(number, handler);
 }
 
@@ -97,13 +118,13 @@ SHIM_EXPORT __sighandler_t sysv_signal(int number, __sighandler_t handler)
     return __sysv_signal(number, handler);
 }
 
-/* The mask without SIGILL, if that would block it. */
+/* The mask without what has to be open, if that would block it. */
 static const sigset_t *opened(int how, const sigset_t *set, sigset_t *place)
 {
-    if (!set || how == SIG_UNBLOCK || !is_in_run() || sigismember(set, SIGILL) != 1)
+    if (!set || how == SIG_UNBLOCK || !is_in_run() || !blocks_ours(set))
         return set;
     *place = *set;
-    (void)sigdelset(place, SIGILL);
+    open_ours(place);
     return place;
 }
 

@@ -35,24 +35,12 @@ struct sync_waiter {
 static struct sync_waiter waiters[WAITERS_MAX];
 static uint64_t arrivals;
 static _Atomic uint32_t waiting;
-static _Atomic int loose;
-
-void sync_add_loose(int change)
-{
-    atomic_fetch_add(&loose, change);
-}
-
-bool sync_has_loose(void)
-{
-    return atomic_load(&loose) > 0;
-}
 
 void sync_forget_all(void)
 {
     for (size_t i = 0; i < WAITERS_MAX; i++)
         atomic_store(&waiters[i].key, 0);
     atomic_store(&waiting, 0);
-    atomic_store(&loose, 0);
 }
 
 struct sync_waiter *sync_enter(const void *key, bool is_shared)
@@ -65,7 +53,7 @@ struct sync_waiter *sync_enter(const void *key, bool is_shared)
         atomic_store(&w->is_woken, false);
         atomic_store(&w->number, ++arrivals);
         w->thread = pthread_self();
-        w->is_outside = is_shared || sync_has_loose();
+        w->is_outside = is_shared || client_has_loose();
         atomic_store(&w->key, (uintptr_t)key);
         atomic_fetch_add(&waiting, 1);
         return w;

@@ -33,10 +33,6 @@ void sync_wake_thread(struct actor *a, pthread_t thread);
 /* Moves what sync_wake(from, keep) leaves over to the queue of `to`; how many. */
 uint32_t sync_requeue(const void *from, const void *to, uint32_t count);
 
-/* Threads that are not under the clock run beside those that are. */
-void sync_add_loose(int change);
-bool sync_has_loose(void);
-
 /* In a child of fork: nobody waits. */
 void sync_forget_all(void);
 

@@ -124,7 +124,7 @@ struct loose_start {
 static void loose_ended(void *ctx)
 {
     (void)ctx;
-    sync_add_loose(-1);
+    client_count_loose(-1);
 }
 
 static void *run_loose(void *ctx)
@@ -147,10 +147,10 @@ static int create_loose(pthread_t *ret, const pthread_attr_t *attr, void *(*run)
     if (!start)
         return EAGAIN;
     *start = (struct loose_start){.run = run, .arg = arg};
-    sync_add_loose(1);
+    client_count_loose(1);
     error = REAL(pthread_create)(ret, attr, run_loose, start);
     if (error) {
-        sync_add_loose(-1);
+        client_count_loose(-1);
         shim_free(start);
     }
     return error;
