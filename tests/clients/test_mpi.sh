@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# Debian's MPIs on two and four Macs of a mesh: MPICH over UCX, Open MPI over openib; NetPIPE. Each
-# Mac is a rank; shared memory is switched off.
+# Debian's MPIs on two and four Macs of a mesh: MPICH over UCX, Open MPI over UCX and over openib;
+# NetPIPE. Each Mac is a rank; shared memory is switched off.
 root=$(cd "$(dirname "$0")/../.." && pwd)
 # shellcheck source=tests/clients/lib.sh
 . "$(dirname "$0")/lib.sh"
@@ -42,8 +42,13 @@ check() {
 check "MPICH over UCX" verbs 2 mpiexec.mpich -n 2 ./check_mpich 4194304
 check "MPICH over UCX" verbs 4 mpiexec.mpich -n 4 ./check_mpich 262144
 
-# Each cable is a subnet of its own. Flags 1: no one-sided operations.
+# In MPI_Finalize each rank waits for a thread of its own by reading memory.
 export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
+export OMPI_MCA_pml=ucx OMPI_MCA_btl=self OMPI_MCA_osc=^ucx
+check "Open MPI over UCX" verbs 2 mpirun.openmpi -np 2 --oversubscribe ./check_openmpi 4194304
+check "Open MPI over UCX" verbs 4 mpirun.openmpi -np 4 --oversubscribe ./check_openmpi 262144
+
+# Each cable is a subnet of its own. Flags 1: no one-sided operations.
 export OMPI_MCA_pml=ob1 OMPI_MCA_btl=openib,self OMPI_MCA_osc=^ucx OMPI_MCA_btl_openib_flags=1
 export OMPI_MCA_btl_openib_allow_ib=1 OMPI_MCA_btl_openib_warn_no_device_params_found=0
 export OMPI_MCA_btl_openib_if_include=rdma_en2,rdma_en3,rdma_en4
