@@ -7,8 +7,7 @@
  * timer of its processor time, which looks whether it has made a call since the last look; if not,
  * the thread is followed instruction by instruction (the processor's trap flag) until it comes
  * back to where it was with the same registers and the same memory. Then nothing but somebody else
- * can end the loop: the thread parks (PROTO_PARK_SPIN), right there, and goes on when its memory
- * has changed.
+ * can end the loop: the thread parks (PROTO_PARK_SPIN) and goes on when its memory has changed.
  *
  * This is proof, not a guess from samples: how fast the machine is, and when the timer fires,
  * decides when a spinner is found in real time, never what it sees. A program that computes is left
@@ -347,10 +346,14 @@ static void stop_steps(struct watchdog *w, ucontext_t *uc)
 /* A trap that is the program's own, while a thread of it is followed. */
 static void pass_on(int number, siginfo_t *info, void *context)
 {
-    if (trap_before.sa_flags & SA_SIGINFO)
+    if (trap_before.sa_flags & SA_SIGINFO) {
         trap_before.sa_sigaction(number, info, context);
-    else if (trap_before.sa_handler != SIG_DFL && trap_before.sa_handler != SIG_IGN)
+    } else if (trap_before.sa_handler == SIG_DFL) {
+        (void)real_sigaction(SIGTRAP, &trap_before, NULL);
+        (void)raise(SIGTRAP); /* and that is its end */
+    } else if (trap_before.sa_handler != SIG_IGN) {
         trap_before.sa_handler(number);
+    }
 }
 
 /* From here the thread is followed, if its next instruction can be. */
