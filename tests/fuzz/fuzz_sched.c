@@ -280,6 +280,8 @@ static void act(void)
         chan->park = w->step % 3 == 0 ? PROTO_PARK_TURN : PROTO_PARK_IDLE;
         chan->first = PROTO_NEVER;
         chan->grid = 20 * PS_PER_NS;
+        chan->since = w->vt;
+        chan->polls = w->step;
         chan->polled_count = 1;
         chan->polled[0] = 0;
         w->vt += w->step % 3 == 0 ? PS_PER_US : 20 * PS_PER_NS;
@@ -391,6 +393,8 @@ static void park(struct input *in)
     for (uint32_t i = 0; i < chan->polled_count && i < PROTO_POLLED_MAX && i < 4; i++)
         chan->polled[i] = (uint16_t)take(in, 1);
     fill_call(in, chan);
+    chan->since = (int64_t)take_odd(in);
+    chan->polls = (uint32_t)take_odd(in);
     (void)sched_park(&world->view, actor);
 }
 

@@ -163,7 +163,7 @@ bool conductor_run(const struct scenario *scenario, const struct conductor_optio
     }
     if (ok) {
         run_watch(run);
-        if (run->end == RUN_STUCK)
+        if (run->end == RUN_STUCK || run->end == RUN_OUTSIDE)
             run_find_waits(run);
     }
     if (has_started)

@@ -23,6 +23,7 @@
 #include "sim/fabric/fabric.h"
 #include "sim/fabric/param.h"
 #include "verbs-shim/conductor/agreed.h"
+#include "verbs-shim/conductor/careful.h"
 #include "verbs-shim/conductor/conductor.h"
 #include "verbs-shim/conductor/run.h"
 #include "verbs-shim/proto/proto.h"
@@ -126,11 +127,21 @@ static void describe_spinners(struct run *run)
     }
 }
 
+static void conclude(void *ctx)
+{
+    sched_conclude(ctx);
+}
+
 void run_find_waits(struct run *run)
 {
-    const struct sched *s = run->memory.view.sched;
+    struct sched *s = run->memory.view.sched;
     bool *is_told =
         arena_alloc_array(&run->arena, run->scenario->cluster.cable_count + 1, sizeof *is_told);
+
+    if (!careful_call(conclude, s)) {
+        run->end = RUN_DAMAGED;
+        return;
+    }
 
     for (uint32_t i = 0; i < sched_qp_count(s); i++) {
         struct sched_qp_info qp = sched_qp_info(s, i);
@@ -146,7 +157,7 @@ void run_find_waits(struct run *run)
             describe_wait(run, &qp);
     }
     describe_spinners(run);
-    if (run->outcome->finding_count == 0)
+    if (run->outcome->finding_count == 0 && run->end == RUN_STUCK)
         run_add_finding(run, false, "deadlock", "all ranks",
                         "every thread waits, and nothing is posted on any queue pair");
 }
@@ -185,6 +196,11 @@ static bool is_whole(const struct run *run)
     return run->end != RUN_DAMAGED && run->end != RUN_LOCKED;
 }
 
+static int64_t settled_polls(const struct run *run, uint32_t actor)
+{
+    return is_whole(run) ? sched_actor_info(run->memory.view.sched, actor).settled : 0;
+}
+
 static void judge_rank(struct run *run, uint32_t rank)
 {
     const struct run_child *child = &run->children[rank];
@@ -212,6 +228,9 @@ static void judge_rank(struct run *run, uint32_t rank)
         const struct proto_stats *stats = &segment->stats[i % PROTO_CLIENT_ACTORS];
 
         sum_stats(&result->stats, stats);
+        /* Modulo 2^64: only the sum with the polls that were made has a meaning. */
+        result->stats.folded +=
+            (uint64_t)settled_polls(run, rank * PROTO_RANK_CLIENTS * PROTO_CLIENT_ACTORS + i);
         mix(&run->outcome->trace_hash, stats->hash);
     }
     result->opened_device = result->stats.opened_device;
@@ -282,7 +301,7 @@ static enum run_verdict judge_end(struct run *run)
     case RUN_OUTSIDE:
         run_add_finding(run, false, "outside", "all ranks",
                         "every thread waits, some for a socket or a process, and nothing comes");
-        return RUN_DEADLOCK;
+        return run->has_lost_link ? RUN_LINK_LOST : RUN_DEADLOCK;
     case RUN_DAMAGED:
         run_add_finding(run, false, "damaged", "all ranks",
                         "the shared memory makes no sense: a program wrote into it");

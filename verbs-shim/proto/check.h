@@ -43,11 +43,14 @@ struct proto_parked {
     uint64_t key;
     enum proto_park park;
     enum proto_call call;
-    bool ends_process;     /* EXIT */
-    bool is_asleep;        /* TURN */
-    bool has_loose;        /* SPIN */
-    bool is_again;         /* SPIN */
-    uint32_t polled_count; /* IDLE, EXTERNAL */
+    bool ends_process; /* EXIT */
+    bool is_asleep;    /* TURN */
+    bool has_loose;    /* SPIN */
+    bool is_again;     /* SPIN */
+    int64_t since;     /* IDLE, QUIET */
+    uint32_t polls;    /* IDLE, QUIET */
+    uint32_t acts;
+    uint32_t polled_count; /* IDLE, QUIET, EXTERNAL */
     uint16_t polled[PROTO_POLLED_MAX];
 };
 

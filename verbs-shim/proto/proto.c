@@ -127,6 +127,15 @@ static bool read_queues(const struct proto_chan *chan, struct proto_parked *ret)
     return true;
 }
 
+/* A row of empty polls, and the queues polled. */
+static bool read_row(const struct proto_chan *chan, struct proto_parked *ret)
+{
+    ret->since = *(const volatile int64_t *)&chan->since;
+    ret->polls = *(const volatile uint32_t *)&chan->polls;
+    return ret->since >= 0 && ret->since <= ret->vt && read_queues(chan, ret) &&
+           ret->polled_count > 0;
+}
+
 bool proto_read_park(const struct proto_chan *chan, int64_t since, struct proto_parked *ret)
 {
     uint32_t park = *(const volatile uint32_t *)&chan->park;
@@ -139,12 +148,15 @@ bool proto_read_park(const struct proto_chan *chan, int64_t since, struct proto_
     ret->is_asleep = *(const volatile uint32_t *)&chan->is_asleep != 0;
     ret->has_loose = *(const volatile uint32_t *)&chan->has_loose != 0;
     ret->is_again = *(const volatile uint32_t *)&chan->is_again != 0;
+    ret->acts = *(const volatile uint32_t *)&chan->acts;
     ret->first = *(const volatile int64_t *)&chan->first;
     ret->deadline = *(const volatile int64_t *)&chan->deadline;
     switch (ret->park) {
     case PROTO_PARK_IDLE:
         ret->grid = *(const volatile int64_t *)&chan->grid;
-        return ret->grid > 0 && read_queues(chan, ret) && ret->polled_count > 0;
+        return ret->grid > 0 && read_row(chan, ret);
+    case PROTO_PARK_QUIET:
+        return read_row(chan, ret);
     case PROTO_PARK_EXTERNAL:
         return read_queues(chan, ret);
     case PROTO_PARK_WAIT:

@@ -40,6 +40,7 @@
 #define PROTO_GIDS          3U
 #define PROTO_CQS_MAX       4096U /* completion queues of a client, over its life */
 #define PROTO_POLLED_MAX    64U   /* queues that an idle actor polls in turn at most */
+#define PROTO_QUIET         128U /* empty polls in a row, and nothing else: it does not act by itself */
 #define PROTO_COMMANDS      4096U
 #define PROTO_EVENTS        8192U
 #define PROTO_ARENA_BYTES   (UINT64_C(1) << 30)
@@ -110,13 +111,14 @@ enum proto_wait {
 /* Why a thread was parked. Scheduling: no result may show it. */
 enum proto_park {
     PROTO_PARK_TURN,     /* its time reached the lease; it may act at this time */
-    PROTO_PARK_IDLE,     /* polls empty queues over and over */
+    PROTO_PARK_IDLE,     /* polls empty queues over and over: moved on to the next completion */
     PROTO_PARK_CALL,     /* wants an answer that needs everybody's past */
     PROTO_PARK_WAIT,     /* until a key is woken or a deadline passes */
     PROTO_PARK_EXTERNAL, /* on a socket or another process */
     PROTO_PARK_SPIN,     /* reads memory over and over: until a peer changes it */
     PROTO_PARK_EXIT,     /* the thread is gone; raw[0] not 0: the process with it */
     PROTO_PARK_SAME,     /* as before: it only had to apply what was due */
+    PROTO_PARK_QUIET,    /* as IDLE, but not to be moved: it polls on at this time */
     PROTO_PARK_COUNT
 };
 
@@ -220,8 +222,8 @@ struct proto_chan {
     _Alignas(64) _Atomic int64_t vt; /* released before the command that carries it */
     _Atomic uint32_t is_sleeping;    /* the actor is about to wait on `turn` in the kernel */
     uint32_t park;                   /* enum proto_park */
-    int64_t first;    /* idle, external: earliest completion it knows in `polled`; or never */
-    int64_t grid;     /* idle: time of one round of polls */
+    int64_t first; /* idle, quiet, external: earliest completion it knows in `polled`; or never */
+    int64_t grid;  /* idle: time of one round of polls */
     int64_t deadline; /* wait, external, spin; or never */
     uint64_t key;     /* wait */
     uint32_t call;    /* enum proto_call */
@@ -230,7 +232,10 @@ struct proto_chan {
     uint32_t has_loose; /* spin: threads outside the clock may write its memory, too */
     uint32_t is_again;  /* spin: it has only looked, and written nothing */
     _Alignas(64) union proto_call_args args;
-    _Alignas(64) uint16_t polled[PROTO_POLLED_MAX]; /* idle, external: completion queues */
+    _Alignas(64) uint16_t polled[PROTO_POLLED_MAX]; /* idle, quiet, external: completion queues */
+    int64_t since;  /* idle, quiet: end of the first poll of the row of empty ones */
+    uint32_t polls; /* idle, quiet: those of the row that were really made */
+    uint32_t acts;  /* calls other than polls so far, low bits */
 };
 
 enum proto_command_kind {

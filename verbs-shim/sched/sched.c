@@ -13,9 +13,13 @@
  * An idle actor without a completion in sight, and one that waits without a deadline, hold nobody
  * back: only what others do can make them act.
  *
- * Nobody left who could act, and nothing under way: idle actors are asked to poll a few rounds more
- * (a program may do something else after some empty polls), and if that changes nothing, that is a
- * deadlock.
+ * Nobody left who could act, and nothing under way: idle actors are asked to poll on until they
+ * have made PROTO_QUIET empty polls in a row (a program may do something else after some of them),
+ * and if that changes nothing, that is a deadlock. Actors whose polls are not folded say after so
+ * many that they are quiet, and are waited for as long as anything else may happen.
+ *
+ * The verdict's instant does not depend on folding (sched_conclude): it comes PROTO_QUIET polls
+ * after the last thing that happened, and until then everybody who polls has polled.
  */
 #include "verbs-shim/sched/sched.h"
 
@@ -293,21 +297,36 @@ static void park_idle(const struct sched_view *view, struct sched_actor *actor, 
                       const struct proto_parked *parked)
 {
     struct sched *s = view->sched;
-    uint32_t commands = (uint32_t)sched_client_at(s, actor_ix / PROTO_CLIENT_ACTORS)->commands;
 
     actor->state = SCHED_ACTOR_IDLE;
     actor->grid = parked->grid;
+    actor->since = parked->since;
+    actor->polls = parked->polls;
     watch_queues(s, actor, actor_ix, parked);
     /* What was told while the actor still ran is not in what it says: it has to look once more. */
     if (has_untaken(view, actor_ix / PROTO_CLIENT_ACTORS)) {
         actor->state = SCHED_ACTOR_READY;
         actor->resume = PROTO_RESUME_LOOK;
-        return;
     }
-    /* Only empty polls since it was asked to confirm? */
-    if (actor->confirm == 0 || actor->lately != commands)
-        actor->confirm = 0;
-    actor->lately = commands;
+}
+
+static void park_quiet(const struct sched_view *view, struct sched_actor *actor, uint32_t actor_ix,
+                       const struct proto_parked *parked)
+{
+    actor->state = SCHED_ACTOR_READY;
+    actor->resume = PROTO_RESUME_TURN;
+    actor->since = parked->since;
+    actor->polls = parked->polls;
+    watch_queues(view->sched, actor, actor_ix, parked);
+    actor->is_quiet = !has_untaken(view, actor_ix / PROTO_CLIENT_ACTORS);
+}
+
+/* Has it done nothing but poll since it was quiet, and is there still nothing for it to see? */
+static bool stays_quiet(const struct sched_view *view, const struct sched_actor *actor,
+                        uint32_t actor_ix, const struct proto_parked *parked)
+{
+    return actor->is_quiet && parked->park == PROTO_PARK_TURN && parked->acts == actor->acts &&
+           actor->first == PROTO_NEVER && !has_untaken(view, actor_ix / PROTO_CLIENT_ACTORS);
 }
 
 /* One that reads memory looks again. */
@@ -392,10 +411,10 @@ static void book_park(const struct sched_view *view, struct sched_actor *actor, 
     actor->vt = parked->vt;
     actor->park = (uint8_t)parked->park;
     actor->is_asleep = parked->is_asleep;
+    actor->is_quiet = stays_quiet(view, actor, actor_ix, parked);
+    actor->acts = parked->acts;
     actor->deadline = PROTO_NEVER;
     actor->retry = PROTO_NEVER;
-    if (parked->park != PROTO_PARK_IDLE && has_acted)
-        actor->confirm = 0;
     switch (parked->park) {
     case PROTO_PARK_IDLE:
         park_idle(view, actor, actor_ix, parked);
@@ -404,6 +423,9 @@ static void book_park(const struct sched_view *view, struct sched_actor *actor, 
         actor->state = SCHED_ACTOR_WAIT;
         actor->key = parked->key;
         actor->deadline = parked->deadline;
+        break;
+    case PROTO_PARK_QUIET:
+        park_quiet(view, actor, actor_ix, parked);
         break;
     case PROTO_PARK_EXTERNAL:
         park_external(view, actor, actor_ix, parked);
@@ -764,8 +786,6 @@ static void grant(const struct sched_view *view, struct next *next)
         return;
     }
     chan->resume = resume;
-    if (actor->state == SCHED_ACTOR_IDLE && actor->first != PROTO_NEVER)
-        actor->confirm = 0;
     if (resume == PROTO_RESUME_ANSWER)
         answer(view, next->actor, chan);
     actor->state = SCHED_ACTOR_RUNNING;
@@ -776,6 +796,11 @@ static void grant(const struct sched_view *view, struct next *next)
     chan->lease = sched_refill(view, client) ? find_lease(view, next->actor, next) : next->actor_t;
     atomic_store_explicit(&chan->vt, actor->vt, memory_order_relaxed);
     s->running++;
+}
+
+static bool polls_on(const struct sched_actor *actor)
+{
+    return actor->state == SCHED_ACTOR_IDLE || actor->is_quiet;
 }
 
 /* Nothing is under way. Somebody who polls may still do something else after a few rounds. */
@@ -792,8 +817,8 @@ static bool ask_to_confirm(const struct sched_view *view, uint32_t *granted)
     for (uint32_t i = 0; i < s->live_count; i++) {
         struct sched_actor *actor = sched_actor_at(s, live[i]);
 
-        if (actor->state == SCHED_ACTOR_IDLE && actor->confirm < SCHED_CONFIRM &&
-            (!best || actor->confirm < best->confirm)) {
+        if (actor->state == SCHED_ACTOR_IDLE && actor->polls < PROTO_QUIET &&
+            (!best || actor->polls < best->polls)) {
             best = actor;
             next.actor = live[i];
         }
@@ -801,7 +826,6 @@ static bool ask_to_confirm(const struct sched_view *view, uint32_t *granted)
     if (!best)
         return false;
     next.actor_t = best->vt;
-    best->confirm++;
     *granted = next.actor;
     grant(view, &next);
     return true;
@@ -812,6 +836,51 @@ static bool waits_outside(const struct sched_actor *actor)
 {
     return actor->state == SCHED_ACTOR_EXTERNAL ||
            (actor->state == SCHED_ACTOR_SPIN && actor->has_loose);
+}
+
+/* Does everybody either wait for others or poll in vain, with nothing under way? Those who run are
+ * what they were when they got the turn. */
+static bool is_all_quiet(const struct sched_view *view, const struct next *next)
+{
+    struct sched *s = view->sched;
+    const uint32_t *live = sched_live(s);
+
+    if (next->command_t != PROTO_NEVER || next->event_t != PROTO_NEVER)
+        return false;
+    for (uint32_t i = 0; i < s->live_count; i++) {
+        const struct sched_actor *actor = sched_actor_at(s, live[i]);
+
+        if (sched_apply_at(s, live[i] / PROTO_CLIENT_ACTORS) != PROTO_NEVER ||
+            (actor->is_quiet ? actor->first : own_time(view, live[i])) != PROTO_NEVER)
+            return false;
+    }
+    return true;
+}
+
+/* Everybody who polls polls until PROTO_QUIET polls after the last thing that happened. */
+void sched_conclude(struct sched *s)
+{
+    const uint32_t *live = sched_live(s);
+    int64_t last = fabric_time(s);
+    int64_t poll = sched_agreed(s, 0)->charge[PROTO_CHARGE_POLL_EMPTY];
+
+    for (uint32_t rank = 0; rank < s->rank_count; rank++)
+        last = time_max(last, s->ranks[rank].last_vt);
+    for (uint32_t i = 0; i < s->live_count; i++) {
+        const struct sched_actor *actor = sched_actor_at(s, live[i]);
+
+        last = time_max(last, polls_on(actor) ? actor->since : actor->vt);
+    }
+    for (uint32_t i = 0; poll > 0 && i < s->live_count; i++) {
+        struct sched_actor *actor = sched_actor_at(s, live[i]);
+        int64_t end;
+
+        if (!polls_on(actor))
+            continue;
+        end = actor->since + (last + PROTO_QUIET * poll - actor->since) / poll * poll;
+        actor->settled = (end - actor->vt) / poll;
+        actor->vt = end;
+    }
 }
 
 static enum sched_state nobody_can_act(const struct sched_view *view, uint32_t *granted)
@@ -940,7 +1009,8 @@ enum sched_state sched_next(const struct sched_view *view, uint32_t *granted)
         grant(view, &next);
         return SCHED_GRANTED;
     }
-    if (next.actor == ID_NONE)
+    if (next.actor == ID_NONE ||
+        (sched_actor_at(s, next.actor)->is_quiet && is_all_quiet(view, &next)))
         return nobody_can_act(view, granted);
     if (next.actor != next.bound && !may_overtake(view, &next))
         return SCHED_RUNNING;

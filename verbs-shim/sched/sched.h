@@ -100,6 +100,10 @@ void sched_forgive(const struct sched_view *view);
 /* Commands that were executed so far. */
 uint64_t sched_commands(const struct sched *s);
 
+/* After SCHED_DEADLOCK, or when what SCHED_OUTSIDE waits for has not come: actors' times are such
+ * as do not depend on how polls were folded. Once; nobody acts any more. */
+void sched_conclude(struct sched *s);
+
 /* For the judge and the report. */
 simtime sched_now(const struct sched *s);
 /* The latest time that any thread of the rank has reached. */
@@ -123,6 +127,7 @@ struct sched_actor_info {
     simtime vt;
     uint64_t key;     /* WAIT */
     simtime deadline; /* WAIT, EXTERNAL */
+    int64_t settled;  /* empty polls that sched_conclude has added, or taken away */
 };
 
 struct sched_actor_info sched_actor_info(const struct sched *s, uint32_t actor);

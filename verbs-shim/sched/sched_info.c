@@ -71,6 +71,7 @@ struct sched_actor_info sched_actor_info(const struct sched *s, uint32_t actor_i
         .vt = {actor->vt},
         .key = actor->key,
         .deadline = {actor->deadline},
+        .settled = actor->settled,
     };
 }
 

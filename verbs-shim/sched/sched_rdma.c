@@ -234,7 +234,7 @@ static void tell_apply(const struct sched_view *view, uint32_t client, uint32_t 
     for (uint32_t k = 0; k < sched_client_at(s, client)->actor_count; k++) {
         struct sched_actor *actor = sched_actor_at(s, base + k);
 
-        if (actor->state == SCHED_ACTOR_IDLE)
+        if (actor->state == SCHED_ACTOR_IDLE || actor->is_quiet)
             actor->first = time_min(actor->first, event->t);
     }
     s->stop = true;

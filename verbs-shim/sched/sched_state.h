@@ -22,7 +22,6 @@
 #define SCHED_CLIENT_QPS  (SCHED_QPS / 4) /* of one client, over the run */
 #define SCHED_QUEUE_MAX   (1U << 16)      /* work requests of a queue */
 #define SCHED_BURST       (16 * PROTO_COMMANDS) /* commands of a client between two turns */
-#define SCHED_CONFIRM     8U        /* rounds of polls before an idle actor counts as stuck */
 #define SCHED_NUDGE       PS_PER_MS /* with a launcher: an idle actor's time goes on by so much ... */
 #define SCHED_NUDGES      1024U     /* ... and so often, while nobody does anything */
 #define SCHED_QPN_FIRST                                                      \
@@ -84,18 +83,21 @@ struct sched_actor {
     uint8_t saved;  /* state to which it returns, if is_applying */
     bool is_applying;
     int64_t applies_at;
-    uint32_t told; /* to its client when it got the turn to apply */
-    uint32_t confirm;
-    int64_t vt; /* when it parked; running: when it got the turn */
+    uint32_t told;  /* to its client when it got the turn to apply */
+    uint32_t polls; /* idle, quiet: empty ones that it really made since it did anything else */
+    int64_t vt;     /* when it parked; running: when it got the turn */
     int64_t first;
     int64_t grid;
     int64_t deadline;
     uint64_t key;
     uint32_t outside_seen; /* entries of the log of actions */
-    uint32_t lately;       /* commands of its client at the last confirmation, low bits */
     int64_t retry;         /* external: when to try again; or never */
     bool is_asleep;
-    bool has_loose; /* spin */
+    bool has_loose;  /* spin */
+    bool is_quiet;   /* ready or running, and nothing but empty polls is to be expected */
+    uint32_t acts;   /* calls other than polls when it parked, low bits */
+    int64_t since;   /* idle, quiet: end of the first of these polls */
+    int64_t settled; /* polls that the verdict adds, or takes away */
 };
 
 struct sched_qp {

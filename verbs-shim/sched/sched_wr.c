@@ -172,7 +172,8 @@ void sched_notice(struct sched *s, uint32_t client, uint32_t cq, int64_t at)
         struct sched_actor *actor = sched_actor_at(s, base + k);
         const uint16_t *polled = sched_polled_at(s, base + k);
 
-        if ((actor->state != SCHED_ACTOR_IDLE && actor->state != SCHED_ACTOR_EXTERNAL) ||
+        if ((actor->state != SCHED_ACTOR_IDLE && actor->state != SCHED_ACTOR_EXTERNAL &&
+             !actor->is_quiet) ||
             at >= actor->first)
             continue;
         for (uint32_t i = 1; i <= polled[0]; i++) {

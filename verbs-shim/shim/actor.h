@@ -111,12 +111,20 @@ SHIM_EXPORT bool actor_wait_watching(struct actor *a, bool (*try)(void *ctx), vo
 SHIM_EXPORT void client_set_look(void (*look)(struct actor *a, struct actor_watch *ret));
 void client_look(struct actor *a, struct actor_watch *ret);
 
-/* Polling: see fold.h. Parks as idle: `cqs` are polled in turn, a round takes `grid`, the earliest
- * completion known in them is due at `first` (or never). True: the actor's time is on the grid,
- * before the completion, and the program polls on. False: events came while it parked, so that
- * `first` may be another; the time stands. */
-SHIM_EXPORT bool actor_idle(struct actor *a, const uint16_t *cqs, uint32_t count, simspan grid,
-                            simtime first);
+/* A row of empty polls, with no other call between. */
+struct actor_row {
+    const uint16_t *cqs; /* borrowed; queues polled, in turn if there is a grid */
+    uint32_t count;
+    uint32_t polls; /* of the row so far */
+    simspan grid;   /* time of a round; zero: there is none, or nothing shall be skipped */
+    simtime first;  /* earliest completion known in the queues; or never */
+    simtime since;  /* end of the row's first poll */
+};
+
+/* Polling: see fold.h. Parks as idle. True: the actor's time is on the grid, before the first
+ * completion, and the program polls on. False: events came while it parked, so that `first` may be
+ * another; the time stands, as it always does without a grid. */
+SHIM_EXPORT bool actor_idle(struct actor *a, const struct actor_row *row);
 SHIM_EXPORT simtime actor_lease(const struct actor *a);
 /* Moves the time within the lease: a jump over polls that would be empty. */
 SHIM_EXPORT void actor_jump(struct actor *a, simtime t);

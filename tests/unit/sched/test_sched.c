@@ -26,16 +26,18 @@ static void expect_same(const struct puppet_story *story, const struct puppet_re
     cr_expect(eq(u64, b.fabric_hash, a->fabric_hash), "seed %lu, running %u, fold %u, cap %ld",
               story->seed, style->max_running, style->fold_after, style->lease_cap);
     cr_expect(eq(i64, b.end, a->end));
+    cr_expect(eq(i64, b.verdict, a->verdict), "seed %lu, running %u, fold %u, cap %ld", story->seed,
+              style->max_running, style->fold_after, style->lease_cap);
 }
 
 /* Every style against strict turns with folding after 16 polls. */
-static void expect_one_result(const struct puppet_story *story)
+static void expect_one_result(const struct puppet_story *story, enum sched_state end)
 {
     static const uint32_t folds[] = {16, 8, 60, 0};
     static const int64_t caps[] = {0, 500 * PS_PER_NS};
     struct puppet_result base = puppets_play(story, &strict);
 
-    cr_expect(eq(int, base.state, SCHED_FINISHED), "seed %lu", story->seed);
+    cr_expect(eq(int, base.state, end), "seed %lu", story->seed);
     cr_expect(eq(u32, base.late, 0), "seed %lu", story->seed);
     for (uint32_t running = 1; running <= 4; running++) {
         for (size_t f = 0; f < 4; f++) {
@@ -56,7 +58,7 @@ Test(sched, no_choice_changes_a_result_of_symmetric_ranks)
     for (uint32_t ranks = 2; ranks <= 5; ranks++) {
         const struct puppet_story story = {.ranks = ranks, .rounds = 6, .wires = 1, .seed = ranks};
 
-        expect_one_result(&story);
+        expect_one_result(&story, SCHED_FINISHED);
     }
 }
 
@@ -70,7 +72,7 @@ Test(sched, no_choice_changes_a_result_of_uneven_ranks)
                                            .has_pauses = true,
                                            .is_late = seed % 4 == 0};
 
-        expect_one_result(&story);
+        expect_one_result(&story, SCHED_FINISHED);
     }
 }
 
@@ -81,6 +83,24 @@ Test(sched, a_missing_send_is_a_deadlock_at_once)
     struct puppet_result result = puppets_play(&story, &strict);
 
     cr_expect(eq(int, result.state, SCHED_DEADLOCK));
+    /* To the last poll of those who poll on after somebody has seen the last completion. */
+    cr_expect(gt(i64, result.verdict, result.end + (PROTO_QUIET - 1) * PUPPET_POLL));
+    cr_expect(le(i64, result.verdict, result.end + (PROTO_QUIET + 1) * PUPPET_POLL));
+}
+
+Test(sched, a_deadlock_has_one_instant_however_polls_are_folded)
+{
+    for (uint64_t seed = 1; seed <= 3; seed++) {
+        const struct puppet_story story = {.ranks = 2 + seed % 3,
+                                           .rounds = 3,
+                                           .wires = 1 + seed % 2,
+                                           .seed = seed,
+                                           .has_pauses = seed % 2 == 0,
+                                           .is_late = seed % 3 == 0,
+                                           .hangs = true};
+
+        expect_one_result(&story, SCHED_DEADLOCK);
+    }
 }
 
 Test(sched, few_turns_are_needed)

@@ -195,3 +195,17 @@ Test(fold, a_row_without_a_period_is_left_alone)
     cr_expect_eq(world.actor.vt, 8 * POLL);
     free(world.library.cqs.entries);
 }
+
+Test(fold, a_loop_that_is_not_folded_says_that_it_is_quiet)
+{
+    due[0] = 3 * PROTO_QUIET * POLL + 1;
+    begin(0, PROTO_NEVER);
+    (void)run(&loops[0]);
+    cr_expect_eq(world.quiets, 3, "%u", world.quiets);
+    cr_expect_eq(world.idled, 0);
+    /* What is known to be due is waited for, and no wait for others. */
+    begin(60, PROTO_NEVER);
+    tell();
+    (void)run(&loops[0]);
+    cr_expect_eq(world.quiets, 0, "%u", world.quiets);
+}

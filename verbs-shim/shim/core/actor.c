@@ -271,6 +271,7 @@ static void hand_over(struct actor *a, enum proto_park why)
     self = NULL;
     chan->park = (uint32_t)why;
     chan->is_asleep = a->is_asleep;
+    chan->acts = (uint32_t)a->calls;
     show_time(a);
     atomic_store_explicit(&chan->turn, 0, memory_order_release);
     if (client.hub) {
@@ -575,13 +576,21 @@ void actor_acted_outside(struct actor *a)
     actor_post(a, &command);
 }
 
-bool actor_idle(struct actor *a, const uint16_t *cqs, uint32_t count, simspan grid, simtime first)
+bool actor_idle(struct actor *a, const struct actor_row *row)
 {
     struct proto_chan *chan = a->chan;
     int64_t before = a->vt;
 
-    show_queues(a, cqs, count, (simtime){time_min(time_min(first.ps, alarm_set.due), inbox.due)});
-    chan->grid = grid.ps;
+    show_queues(a, row->cqs, row->count,
+                (simtime){time_min(time_min(row->first.ps, alarm_set.due), inbox.due)});
+    chan->grid = row->grid.ps;
+    chan->since = row->since.ps;
+    chan->polls = row->polls;
+    if (row->grid.ps == 0) {
+        (void)park(a, PROTO_PARK_QUIET);
+        sound_alarm(a);
+        return false;
+    }
     if (park(a, PROTO_PARK_IDLE) == PROTO_RESUME_LOOK)
         return false;
     actor_stats(a)->folded +=

@@ -18,7 +18,10 @@
  * A peer's write ends the row, as a call between would: the program may look at its memory after
  * the very poll during which it came, and then do something else.
  *
- * Cost: an empty poll stores one number; the search is O(K^2) once in K polls.
+ * After PROTO_QUIET real polls of a row the actor parks in any case, also where nothing is folded:
+ * if everybody else waits as well, that is a deadlock, whatever K is (sched.c).
+ *
+ * Cost: an empty poll stores two numbers; the search is O(K^2) once in K polls.
  */
 #include "verbs-shim/shim/verbs/fold.h"
 
@@ -38,6 +41,9 @@ struct row {
     uint64_t changes; /* of the memory, likewise */
     uint32_t length;  /* empty polls in it */
     uint16_t cqs[ROW_MAX];
+    uint32_t polls; /* empty ones since anything else, none of them skipped ... */
+    simtime since;  /* ... and when the first of them was over */
+    uint16_t last[PROTO_QUIET];
 };
 
 static _Thread_local struct row row;
@@ -45,6 +51,7 @@ static _Thread_local struct row row;
 void fold_reset(void)
 {
     row.length = 0;
+    row.polls = 0;
 }
 
 /* The smallest p <= n / 2 with cqs[i] == cqs[i - p] throughout; 0: none. */
@@ -76,23 +83,67 @@ static simtime first_of(const uint16_t *cqs, uint32_t n)
 
 static void skip(struct actor *a, uint32_t period, int64_t poll)
 {
-    simspan grid = {poll * period};
+    struct actor_row idle = {.cqs = row.cqs,
+                             .count = period,
+                             .polls = row.polls,
+                             .grid = {poll * period},
+                             .since = row.since};
     simtime now = actor_now(a);
-    simtime first;
 
     for (;;) {
-        first = first_of(row.cqs, period);
-        if (first.ps <= now.ps)
+        idle.first = first_of(row.cqs, period);
+        if (idle.first.ps <= now.ps)
             return;
-        if (first.ps < actor_lease(a).ps)
+        if (idle.first.ps < actor_lease(a).ps)
             break;
-        if (actor_idle(a, row.cqs, period, grid, first))
+        if (actor_idle(a, &idle))
             return;
         poll_take_events();
     }
-    now.ps = time_fold(now.ps, first.ps, grid.ps);
+    now.ps = time_fold(now.ps, idle.first.ps, idle.grid.ps);
     actor_stats(a)->folded += (uint64_t)((now.ps - actor_now(a).ps) / poll);
     actor_jump(a, now);
+}
+
+/* The different queues among the last polls; 0: too many. */
+static uint32_t find_polled(uint16_t *ret)
+{
+    uint32_t count = 0;
+
+    for (uint32_t i = 0; i < PROTO_QUIET; i++) {
+        uint32_t k = 0;
+
+        while (k < count && ret[k] != row.last[i])
+            k++;
+        if (k == PROTO_POLLED_MAX)
+            return 0;
+        ret[k] = row.last[i];
+        count += k == count;
+    }
+    return count;
+}
+
+/* Lets the scheduler see that nothing but empty polls comes from here. */
+static void show_quiet(struct actor *a)
+{
+    uint16_t cqs[PROTO_POLLED_MAX];
+    struct actor_row quiet = {
+        .cqs = cqs, .count = find_polled(cqs), .polls = row.polls, .since = row.since};
+
+    quiet.first = first_of(cqs, quiet.count);
+    if (quiet.count > 0 && quiet.first.ps > actor_now(a).ps)
+        (void)actor_idle(a, &quiet);
+}
+
+static void count_poll(struct actor *a, const struct cq *cq)
+{
+    if (row.calls != actor_calls(a) || row.changes != rdma_changes())
+        fold_reset();
+    row.calls = actor_calls(a);
+    row.changes = rdma_changes();
+    if (row.polls == 0)
+        row.since = actor_now(a);
+    row.last[row.polls++ % PROTO_QUIET] = (uint16_t)cq->number;
 }
 
 void fold_after_empty(struct actor *a, const struct cq *cq)
@@ -100,19 +151,21 @@ void fold_after_empty(struct actor *a, const struct cq *cq)
     const struct proto_agreed *agreed = library_now()->agreed;
     int64_t poll = agreed->charge[PROTO_CHARGE_POLL_EMPTY];
     uint32_t after = agreed->fold_after < ROW_MAX ? agreed->fold_after : ROW_MAX;
-    uint32_t period;
+    bool is_quiet;
+    uint32_t period = 0;
 
-    if (after < 2 || poll <= 0)
+    if (poll <= 0)
         return;
-    if (row.calls != actor_calls(a) || row.changes != rdma_changes())
+    count_poll(a, cq);
+    is_quiet = row.polls % PROTO_QUIET == 0;
+    if (after >= 2)
+        row.cqs[row.length++] = (uint16_t)cq->number;
+    if (after >= 2 && row.length >= after) {
+        period = find_period(row.cqs, row.length);
         row.length = 0;
-    row.calls = actor_calls(a);
-    row.changes = rdma_changes();
-    row.cqs[row.length++] = (uint16_t)cq->number;
-    if (row.length < after)
-        return;
-    period = find_period(row.cqs, row.length);
-    row.length = 0;
+    }
     if (period > 0)
         skip(a, period, poll);
+    else if (is_quiet)
+        show_quiet(a);
 }

@@ -44,7 +44,11 @@ struct puppet {
     uint32_t step; /* within the stage */
     uint32_t round;
     uint32_t done, expected;
-    uint32_t empties;
+    uint32_t empties; /* in a row, as folding counts them */
+    uint32_t polls;   /* empty ones since any other act ... */
+    int64_t since;    /* ... and when the first of them was over */
+    bool was_quiet;
+    uint32_t acts;
     uint32_t qps[PUPPET_PEERS * 4];
     uint32_t qp_count;
     struct entry queue[PUPPET_CQ_MAX]; /* sorted by time */
@@ -113,6 +117,7 @@ static void take_events(struct puppet *p, struct stage_set *set)
 static void park(struct puppet *p, struct stage_set *set, enum proto_park why)
 {
     p->chan->park = (uint32_t)why;
+    p->chan->acts = p->acts;
     atomic_store_explicit(&p->chan->vt, p->vt, memory_order_release);
     p->is_running = false;
     p->empties = 0;
@@ -187,30 +192,50 @@ static void see(struct puppet *p, struct stage_set *set)
         p->queue_count -= n;
         p->done += n;
         p->empties = 0;
+        p->polls = 0;
+        p->acts++;
     } else {
         p->empties++;
+        if (p->polls++ == 0)
+            p->since = p->vt;
     }
     p->last_poll = p->vt;
 }
 
-/* After a row of empty polls: jumps, or parks as idle (true). */
+static void park_row(struct puppet *p, struct stage_set *set, int64_t first, enum proto_park why)
+{
+    uint32_t empties = p->empties;
+
+    p->chan->first = first;
+    p->chan->grid = PUPPET_POLL;
+    p->chan->since = p->since;
+    p->chan->polls = p->polls;
+    p->chan->polled_count = 1;
+    p->chan->polled[0] = 0;
+    park(p, set, why);
+    p->empties = why == PROTO_PARK_QUIET ? empties : 0;
+}
+
+/* After a row of empty polls: jumps, or parks as idle or quiet (true). */
 static bool fold(struct puppet *p, struct stage_set *set)
 {
     int64_t first = p->queue_count ? p->queue[0].t : PROTO_NEVER;
+    bool is_due = set->style->fold_after > 0 && p->empties >= set->style->fold_after;
 
-    if (set->style->fold_after == 0 || p->empties < set->style->fold_after)
+    if (!is_due && (p->polls == 0 || p->polls % PROTO_QUIET != 0))
         return false;
+    if (!is_due) {
+        p->was_quiet = true;
+        park_row(p, set, first, PROTO_PARK_QUIET);
+        return true;
+    }
     p->empties = 0;
     if (first < p->lease) {
         p->vt = time_fold(p->vt, first, PUPPET_POLL);
         p->last_poll = p->vt;
         return false;
     }
-    p->chan->first = first;
-    p->chan->grid = PUPPET_POLL;
-    p->chan->polled_count = 1;
-    p->chan->polled[0] = 0;
-    park(p, set, PROTO_PARK_IDLE);
+    park_row(p, set, first, PROTO_PARK_IDLE);
     return true;
 }
 
@@ -292,6 +317,8 @@ static void act(struct puppet *p, struct stage_set *set)
         see(p, set);
         if (p->done == p->expected) {
             p->round++;
+            p->polls = 0;
+            p->acts++;
             begin_round(p, set);
         } else if (!fold(p, set)) {
             (void)charge(p, set, PUPPET_POLL);
@@ -322,8 +349,9 @@ static void resume(struct puppet *p, struct stage_set *set)
         abort();
     if (p->chan->resume == PROTO_RESUME_POLL)
         p->last_poll = p->vt; /* the poll at this place of the grid was empty */
-    if (p->chan->resume == PROTO_RESUME_POLL)
+    if (p->chan->resume == PROTO_RESUME_POLL || p->was_quiet)
         (void)charge(p, set, PUPPET_POLL);
+    p->was_quiet = false;
 }
 
 static void agree(struct stage_set *set, struct puppet *p)
@@ -340,6 +368,7 @@ static void agree(struct stage_set *set, struct puppet *p)
         .wire_ps_per_kib = 1024 * 100,
         .receive_after = 5 * PS_PER_US,
         .side_latency = 50 * PS_PER_US,
+        .charge = {[PROTO_CHARGE_POLL_EMPTY] = PUPPET_POLL},
         .device_count = set->story->ranks - 1,
     };
     for (uint32_t k = 0; k < agreed->device_count; k++) {
@@ -455,6 +484,9 @@ struct puppet_result puppets_play(const struct puppet_story *story,
         sched_join(&set->view, r * PROTO_RANK_CLIENTS);
     set->result.state = play(set);
     set->result.fabric_hash = sched_hash(set->view.sched);
+    if (set->result.state == SCHED_DEADLOCK)
+        sched_conclude(set->view.sched);
+    set->result.verdict = sched_now(set->view.sched).ps;
     for (uint32_t r = 0; r < story->ranks; r++)
         mix(&set->result.seen_hash, set->puppets[r].hash);
     result = set->result;

@@ -43,7 +43,8 @@ struct puppet_story {
 struct puppet_result {
     uint64_t fabric_hash;
     uint64_t seen_hash; /* of every completion's time and the time of the poll that saw it */
-    int64_t end;
+    int64_t end;        /* the last completion was seen */
+    int64_t verdict;    /* all actors had come to an end, or to a deadlock */
     uint64_t turns;
     uint64_t handovers; /* turns of another than the one before */
     uint32_t late;      /* completions that came at or before a poll that should have seen them */

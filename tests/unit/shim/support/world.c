@@ -61,17 +61,20 @@ void actor_jump(struct actor *a, simtime t)
 }
 
 /* As the scheduler moves it: it knows the completion that the actor may not know. */
-bool actor_idle(struct actor *a, const uint16_t *cqs, uint32_t count, simspan grid, simtime first)
+bool actor_idle(struct actor *a, const struct actor_row *row)
 {
     int64_t vt = a->vt;
 
-    (void)first;
+    if (row->grid.ps == 0) {
+        world.quiets++;
+        return false;
+    }
     world.idled++;
     if (world.idles_disturbed > 0) {
         world.idles_disturbed--;
         return false;
     }
-    a->vt = time_fold(vt, world.first(cqs, count), grid.ps);
+    a->vt = time_fold(vt, world.first(row->cqs, row->count), row->grid.ps);
     a->stats.folded += (uint64_t)((a->vt - vt) / world.agreed.charge[PROTO_CHARGE_POLL_EMPTY]);
     return true;
 }

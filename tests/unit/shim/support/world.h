@@ -24,7 +24,8 @@ struct world {
     struct library library;
     int call_error;           /* what the scheduler answers */
     uint32_t scheduled;       /* questions to it */
-    uint32_t idled;           /* times that the actor parked as idle */
+    uint32_t idled;           /* times that the actor parked as idle ... */
+    uint32_t quiets;          /* ... and as quiet */
     uint32_t idles_disturbed; /* so many of the next ones end because events came */
     /* Parked as idle: when is the first completion due in these queues? */
     int64_t (*first)(const uint16_t *cqs, uint32_t count);
