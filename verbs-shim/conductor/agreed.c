@@ -29,6 +29,7 @@
 #include "sim/fabric/quirk.h"
 #include "sim/plan/check_address.h"
 #include "sim/scenario/quirk.h"
+#include "sim/workload/run.h"
 
 /* 2026-01-01T00:00:00Z: programs print dates, and they had better not be those of the run. */
 #define EPOCH_NS INT64_C(1767225600000000000)

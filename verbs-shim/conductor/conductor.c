@@ -108,12 +108,12 @@ static void forget_signals(struct run *run)
     while (read(run->signal_fd, &taken, sizeof taken) == (ssize_t)sizeof taken)
         ;
     (void)close(run->signal_fd);
-    (void)sigprocmask(SIG_SETMASK, &run->signals_before, NULL);
+    (void)pthread_sigmask(SIG_SETMASK, &run->signals_before, NULL);
 }
 
 static void close_callers(struct run *run)
 {
-    for (size_t i = 0; i < RUN_CALLERS_MAX; i++) {
+    for (uint32_t i = 0; i < RUN_CALLERS_MAX; i++) {
         if (run->callers[i].fd < 0)
             continue;
         (void)close(run->callers[i].fd);
@@ -133,7 +133,7 @@ static void begin(struct run *run)
     run->door.fd = -1;
     run->guard.fd = -1;
     run->memory.hub_fd = -1;
-    for (size_t i = 0; i < RUN_CALLERS_MAX; i++)
+    for (uint32_t i = 0; i < RUN_CALLERS_MAX; i++)
         run->callers[i].fd = -1;
     for (uint32_t r = 0; r < PROTO_RANKS_MAX; r++) {
         run->children[r].pidfd = -1;

@@ -14,6 +14,7 @@
 #include "verbs-shim/conductor/device_tree.h"
 
 #include <stdarg.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <string.h>
 

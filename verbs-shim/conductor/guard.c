@@ -16,7 +16,6 @@
 #include <ftw.h>
 #include <signal.h>
 #include <stdio.h>
-#include <string.h>
 #include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -37,6 +36,7 @@ static int remove_one(const char *path, const struct stat *st, int kind, struct 
 
 void guard_remove_folder(const char *folder)
 {
+    // NOLINTNEXTLINE(concurrency-mt-unsafe): there is one thread here
     (void)nftw(folder, remove_one, DEPTH, FTW_DEPTH | FTW_PHYS | FTW_MOUNT);
 }
 

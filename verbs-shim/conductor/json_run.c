@@ -12,10 +12,12 @@
 #include "sim/fabric/cluster.h"
 #include "sim/fabric/fabric.h"
 #include "sim/fabric/param.h"
+#include "sim/fabric/quirk.h"
 #include "sim/report/json_check.h"
 #include "sim/report/json_report.h"
 #include "sim/report/json_scenario.h"
 #include "sim/scenario/quirk.h"
+#include "sim/scenario/scenario.h"
 #include "verbs-shim/conductor/conductor.h"
 #include "verbs-shim/proto/proto.h"
 

@@ -2,15 +2,12 @@
 /* How a run ended, in words and numbers. */
 #define _GNU_SOURCE
 #include <errno.h>
-#include <signal.h>
 #include <stdarg.h>
 #include <stdbool.h>
-#include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/wait.h>
 
 #include <glib.h>
 
@@ -21,10 +18,15 @@
 #include "sim/core/engine.h"
 #include "sim/fabric/cluster.h"
 #include "sim/fabric/fabric.h"
+#include "sim/fabric/model.h"
 #include "sim/fabric/param.h"
+#include "sim/fabric/quirk.h"
+#include "sim/scenario/quirk.h"
+#include "sim/scenario/scenario.h"
 #include "verbs-shim/conductor/agreed.h"
 #include "verbs-shim/conductor/careful.h"
 #include "verbs-shim/conductor/conductor.h"
+#include "verbs-shim/conductor/memory.h"
 #include "verbs-shim/conductor/run.h"
 #include "verbs-shim/proto/proto.h"
 #include "verbs-shim/sched/sched.h"
@@ -283,7 +285,7 @@ static enum run_verdict find_rank(struct run *run, const struct run_rank *rank)
         return RUN_OK;
     if (rank->is_signal) {
         run_add_finding(run, false, "rank-killed", name, "ended by signal %d (%s)", rank->exit,
-                        strsignal(rank->exit));
+                        g_strsignal(rank->exit));
         return RUN_CRASHED;
     }
     if (rank->exit != 0) {
@@ -319,7 +321,7 @@ static enum run_verdict judge_end(struct run *run)
         run_add_finding(run, false, "unheard", "all ranks",
                         "stopped, since what they print cannot be passed on: %s",
                         run->output_error == EPIPE ? "its reader has left"
-                                                   : strerror(run->output_error));
+                                                   : g_strerror(run->output_error));
         return RUN_FAILED;
     case RUN_STRAY:
         run_add_finding(run, false, run->stray_computes ? "computes" : "hangs",

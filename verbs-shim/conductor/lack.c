@@ -5,8 +5,9 @@
 
 #include <errno.h>
 #include <stdio.h>
-#include <string.h>
 #include <sys/resource.h>
+
+#include <glib.h>
 
 /* Every run of the largest kind fits: three files for each client, two descriptors for its line,
  * five for each rank. */
@@ -54,7 +55,7 @@ bool lack_report(const char *what, struct err *reterr)
     char advice[128];
 
     put_advice(advice, sizeof advice, error);
-    return err_set(reterr, ERR_MEMORY, (struct src_pos){0}, "%s: %s%s", what, strerror(error),
+    return err_set(reterr, ERR_MEMORY, (struct src_pos){0}, "%s: %s%s", what, g_strerror(error),
                    advice);
 }
 
@@ -67,5 +68,5 @@ bool lack_report_path(const char *path, struct err *reterr)
     if (error != EROFS && error != EACCES && error != ENOSPC && error != EDQUOT && error != ENOENT)
         return lack_report(what, reterr);
     return err_set(reterr, ERR_MEMORY, (struct src_pos){0},
-                   "%s: %s; TMPDIR names a folder that can be written to", what, strerror(error));
+                   "%s: %s; TMPDIR names a folder that can be written to", what, g_strerror(error));
 }

@@ -23,6 +23,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <glib.h>
+
 #include "verbs-shim/conductor/lack.h"
 
 static void reset_signals(void)
@@ -38,7 +40,7 @@ static void reset_signals(void)
             (void)signal(number, SIG_DFL);
     }
     (void)sigemptyset(&none);
-    (void)sigprocmask(SIG_SETMASK, &none, NULL);
+    (void)pthread_sigmask(SIG_SETMASK, &none, NULL);
 }
 
 /* In the child. Returns only when the program could not be started; errno says why. */
@@ -117,7 +119,7 @@ bool launch_start(const struct launch *launch, pid_t *ret_pid, int *ret_pidfd, s
     if (status == EMFILE || status == ENFILE || status == ENOMEM || status == EAGAIN)
         return lack_report("starting a rank", reterr);
     return err_set(reterr, ERR_REFERENCE, (struct src_pos){0}, "%.200s: %s", launch->path,
-                   strerror(status));
+                   g_strerror(status));
 }
 
 static bool is_set(const char *entry, const struct launch_variable *variables, size_t count)

@@ -11,6 +11,7 @@
 #include "verbs-shim/conductor/lock.h"
 
 #include <linux/futex.h>
+#include <stdatomic.h>
 #include <stddef.h>
 #include <sys/syscall.h>
 #include <time.h>

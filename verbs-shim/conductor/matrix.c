@@ -5,6 +5,7 @@
 
 #include "sim/base/text.h"
 #include "sim/fabric/cluster.h"
+#include "sim/fabric/model.h"
 #include "sim/plan/check.h"
 #include "sim/report/export_mlx.h"
 #include "verbs-shim/proto/proto.h"
@@ -37,7 +38,7 @@ static struct cluster first_computers(const struct cluster *cluster, uint32_t co
 }
 
 static void make_matrix(const struct scenario *scenario, uint32_t count, struct arena *arena,
-                        host_id *hosts, struct matrix *ret)
+                        struct matrix *ret)
 {
     const struct cluster part = first_computers(&scenario->cluster, count);
     const struct export_request request = {.shape = EXPORT_AUTO};
@@ -47,24 +48,24 @@ static void make_matrix(const struct scenario *scenario, uint32_t count, struct 
 
     if (!export_matrix(&part, &request, arena, &matrix, &none))
         return; /* programs that need no matrix run all the same */
-    memcpy(hosts, matrix.hosts, count * sizeof *hosts);
-    *ret = (struct matrix){.json = print(&matrix, arena), .is_ring = matrix.prefers_ring};
+    memcpy(ret->hosts, matrix.hosts, count * sizeof *ret->hosts);
+    ret->json = print(&matrix, arena);
+    ret->is_ring = matrix.prefers_ring;
     /* In a ring of two or three, neighbours are all that there is: a list of wires in each cell
      * serves a mesh as well, which takes the first one. */
     if (!matrix.prefers_ring && count <= 3 && export_matrix(&part, &wires, arena, &matrix, &none) &&
-        memcmp(hosts, matrix.hosts, count * sizeof *hosts) == 0)
+        memcmp(ret->hosts, matrix.hosts, count * sizeof *ret->hosts) == 0)
         ret->json = print(&matrix, arena);
 }
 
 bool matrix_place_ranks(const struct scenario *scenario, uint32_t count, struct arena *arena,
-                        host_id **ret_hosts, uint32_t *ret_count, struct matrix *ret,
-                        struct err *reterr)
+                        struct matrix *ret, struct err *reterr)
 {
     const struct cluster *cluster = &scenario->cluster;
     host_id *hosts = arena_alloc_array(arena, cluster->host_count + 1, sizeof *hosts);
     uint32_t found = 0;
 
-    *ret = (struct matrix){0};
+    *ret = (struct matrix){.hosts = hosts};
     for (uint32_t i = 0; i < cluster->host_count; i++) {
         if (is_computer(&cluster->hosts[i]))
             hosts[found++] = (host_id){i};
@@ -83,12 +84,11 @@ bool matrix_place_ranks(const struct scenario *scenario, uint32_t count, struct 
                        PROTO_RANKS_MAX);
     if (scenario->matrix.size == count) {
         memcpy(hosts, scenario->matrix.hosts, count * sizeof *hosts);
-        *ret = (struct matrix){.json = print(&scenario->matrix, arena),
-                               .is_ring = scenario->matrix.prefers_ring};
+        ret->json = print(&scenario->matrix, arena);
+        ret->is_ring = scenario->matrix.prefers_ring;
     } else {
-        make_matrix(scenario, count, arena, hosts, ret);
+        make_matrix(scenario, count, arena, ret);
     }
-    *ret_hosts = hosts;
-    *ret_count = count;
+    ret->rank_count = count;
     return true;
 }

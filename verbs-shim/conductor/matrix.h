@@ -12,6 +12,8 @@
 #include "sim/scenario/scenario.h"
 
 struct matrix {
+    host_id *hosts; /* of each rank */
+    uint32_t rank_count;
     const char *json; /* NULL: the cabling has neither mesh nor ring */
     bool is_ring;
 };
@@ -22,10 +24,9 @@ struct matrix {
  * they are no mesh.
  *
  * count: ranks wanted; 0: one for each computer.
- * Returns: true, *ret_hosts in the arena and *ret_count; false when there are fewer computers.
+ * Returns: true and *ret, what it points to in the arena; false when there are fewer computers.
  */
 bool matrix_place_ranks(const struct scenario *scenario, uint32_t count, struct arena *arena,
-                        host_id **ret_hosts, uint32_t *ret_count, struct matrix *ret,
-                        struct err *reterr);
+                        struct matrix *ret, struct err *reterr);
 
 #endif

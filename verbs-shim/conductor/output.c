@@ -11,6 +11,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#include <glib.h>
+
 #include "verbs-shim/conductor/lack.h"
 
 #define READS_MAX 1024 /* at the end: what is in the pipe, and no more for ever */
@@ -37,7 +39,7 @@ bool output_open_file(struct output *ret, const char *path, struct err *reterr)
     ret->write_fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_APPEND, 0666);
     if (ret->write_fd < 0)
         return err_set(reterr, ERR_REFERENCE, (struct src_pos){0}, "%.200s: %s", path,
-                       strerror(errno));
+                       g_strerror(errno));
     return true;
 }
 

@@ -3,6 +3,8 @@
 
 #include <errno.h>
 #include <sched.h>
+#include <stdbool.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -10,10 +12,20 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <glib.h>
+
+#include "sim/base/arena.h"
+#include "sim/base/err.h"
+#include "sim/base/ids.h"
+#include "sim/fabric/cluster.h"
+#include "sim/scenario/scenario.h"
 #include "verbs-shim/conductor/agreed.h"
+#include "verbs-shim/conductor/conductor.h"
+#include "verbs-shim/conductor/matrix.h"
 #include "verbs-shim/conductor/program.h"
 #include "verbs-shim/conductor/run.h"
 #include "verbs-shim/conductor/words.h"
+#include "verbs-shim/proto/proto.h"
 
 #define SPIN_ROUNDS 2000 /* about as long as the kernel takes to wake somebody up */
 
@@ -137,7 +149,7 @@ static bool make_log_dir(const struct run *run, struct err *reterr)
     if (!run->options->log_dir || mkdir(run->options->log_dir, 0777) == 0 || errno == EEXIST)
         return true;
     return err_set(reterr, ERR_REFERENCE, nowhere, "%.200s: %s", run->options->log_dir,
-                   strerror(errno));
+                   g_strerror(errno));
 }
 
 static bool choose_id(struct run *run, struct err *reterr)
@@ -145,7 +157,7 @@ static bool choose_id(struct run *run, struct err *reterr)
     unsigned long long bits;
 
     if (getrandom(&bits, sizeof bits, 0) != (ssize_t)sizeof bits)
-        return err_set(reterr, ERR_MEMORY, nowhere, "getrandom: %s", strerror(errno));
+        return err_set(reterr, ERR_MEMORY, nowhere, "getrandom: %s", g_strerror(errno));
     (void)snprintf(run->id, sizeof run->id, "%016llx", bits);
     run->mark = arena_format(&run->arena, "%s=%s", PROTO_ENV_RUN, run->id);
     return true;
@@ -153,9 +165,10 @@ static bool choose_id(struct run *run, struct err *reterr)
 
 bool run_prepare(struct run *run, struct err *reterr)
 {
-    if (!matrix_place_ranks(run->scenario, run->decided.ranks, &run->arena, &run->hosts,
-                            &run->rank_count, &run->matrix, reterr))
+    if (!matrix_place_ranks(run->scenario, run->decided.ranks, &run->arena, &run->matrix, reterr))
         return false;
+    run->hosts = run->matrix.hosts;
+    run->rank_count = run->matrix.rank_count;
     run->decided.ranks = run->rank_count;
     if (run->options->argv_count == 1 && run->options->argv[0][0])
         run->decided.is_launcher |= run_is_launcher(run->options->argv[0][0]);

@@ -6,10 +6,10 @@
 #include <dirent.h>
 #include <fcntl.h>
 #include <signal.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -56,13 +56,13 @@ static bool read_stat(pid_t pid, struct stat_line *ret)
     *ret = (struct stat_line){.state = at[2]};
     ret->parent = (pid_t)strtol(at + 3, &end, 10);
     /* Fields 5 to 13 come between the parent and the two times. */
+    at = end;
     for (int field = 5; field <= 13; field++) {
-        at = strchr(end + 1, ' ');
+        at = strchr(at + 1, ' ');
         if (!at)
             return false;
-        end = (char *)(uintptr_t)at;
     }
-    ret->ticks = strtoull(end, &end, 10);
+    ret->ticks = strtoull(at, &end, 10);
     ret->ticks += strtoull(end, NULL, 10);
     return true;
 }
@@ -107,6 +107,7 @@ static size_t pass_over(const char *mark, pid_t parent, pid_t spared, int number
     const struct dirent *entry;
     size_t count = 0;
 
+    // NOLINTNEXTLINE(concurrency-mt-unsafe): nobody else reads this folder
     while (folder && (entry = readdir(folder))) {
         pid_t pid = (pid_t)strtol(entry->d_name, NULL, 10);
         struct stat_line line;

@@ -15,11 +15,12 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <sys/xattr.h>
 #include <unistd.h>
+
+#include <glib.h>
 
 #define SCRIPTS_MAX  4 /* as the kernel */
 #define HEAD_BYTES   4096U
@@ -42,21 +43,24 @@ static bool is_executable(const char *path)
     return stat(path, &st) == 0 && S_ISREG(st.st_mode) && access(path, X_OK) == 0;
 }
 
+/* Returns false. */
 static bool explain_missing(const char *path, struct err *reterr)
 {
     struct stat st;
 
     if (stat(path, &st) != 0)
-        return err_set(reterr, ERR_REFERENCE, nowhere, "%.200s: %s", path, strerror(errno));
-    if (!S_ISREG(st.st_mode))
-        return err_set(reterr, ERR_REFERENCE, nowhere, "%.200s is no program", path);
-    return err_set(reterr, ERR_REFERENCE, nowhere, "%.200s may not be executed", path);
+        (void)err_set(reterr, ERR_REFERENCE, nowhere, "%.200s: %s", path, g_strerror(errno));
+    else if (!S_ISREG(st.st_mode))
+        (void)err_set(reterr, ERR_REFERENCE, nowhere, "%.200s is no program", path);
+    else
+        (void)err_set(reterr, ERR_REFERENCE, nowhere, "%.200s may not be executed", path);
+    return false;
 }
 
 static bool find_in_path(const char *command, struct arena *arena, const char **ret,
                          struct err *reterr)
 {
-    const char *path = getenv("PATH");
+    const char *path = g_getenv("PATH");
     const char *refused = NULL;
 
     if (strchr(command, '/')) {
@@ -80,7 +84,8 @@ static bool find_in_path(const char *command, struct arena *arena, const char **
     }
     if (refused)
         return explain_missing(refused, reterr);
-    return err_set(reterr, ERR_REFERENCE, nowhere, "no such command: '%.200s'", command);
+    (void)err_set(reterr, ERR_REFERENCE, nowhere, "no such command: '%.200s'", command);
+    return false;
 }
 
 static bool has_interpreter(const unsigned char *head, size_t length, int fd)
@@ -125,7 +130,7 @@ static bool check_rights(const char *path, int fd, struct err *reterr)
     struct stat st;
 
     if (fstat(fd, &st) != 0)
-        return err_set(reterr, ERR_REFERENCE, nowhere, "%.200s: %s", path, strerror(errno));
+        return err_set(reterr, ERR_REFERENCE, nowhere, "%.200s: %s", path, g_strerror(errno));
     if (((st.st_mode & S_ISUID) && st.st_uid != getuid()) ||
         ((st.st_mode & S_ISGID) && st.st_gid != getgid()) ||
         (getuid() != 0 && fgetxattr(fd, "security.capability", NULL, 0) > 0))
@@ -191,8 +196,8 @@ static bool look(const char *path, struct arena *arena, const char **ret_next, s
 
 bool program_find(const char *command, struct arena *arena, const char **ret, struct err *reterr)
 {
-    const char *next;
-    const char *path;
+    const char *next = NULL;
+    const char *path = NULL;
 
     if (!find_in_path(command, arena, ret, reterr) || !look(*ret, arena, &next, reterr))
         return false;

@@ -59,6 +59,7 @@ enum run_end {
     RUN_MISSING,     /* a launcher has started fewer ranks than there are */
 };
 
+// NOLINTNEXTLINE(clang-analyzer-optin.performance.Padding): there is one, in a reader's order
 struct run {
     const struct scenario *scenario;
     const struct conductor_options *options; /* with everything decided */

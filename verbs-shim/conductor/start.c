@@ -13,27 +13,43 @@
  */
 #define _GNU_SOURCE
 
-#include <arpa/inet.h>
-#include <errno.h>
 #include <netinet/in.h>
 #include <sched.h>
 #include <signal.h>
+#include <stdbool.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
 #include <sys/signalfd.h>
 #include <sys/socket.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
-#include "sim/core/evq.h"
+#include <glib.h>
+
+#include "sim/base/arena.h"
+#include "sim/base/err.h"
+#include "sim/base/ids.h"
+#include "sim/fabric/cluster.h"
 #include "sim/fabric/fabric.h"
+#include "sim/fabric/quirk.h"
+#include "sim/scenario/quirk.h"
+#include "sim/scenario/scenario.h"
+#include "sim/workload/run.h"
+#include "verbs-shim/conductor/conductor.h"
 #include "verbs-shim/conductor/device_tree.h"
+#include "verbs-shim/conductor/door.h"
+#include "verbs-shim/conductor/guard.h"
 #include "verbs-shim/conductor/lack.h"
 #include "verbs-shim/conductor/launch.h"
+#include "verbs-shim/conductor/matrix.h"
+#include "verbs-shim/conductor/memory.h"
+#include "verbs-shim/conductor/output.h"
 #include "verbs-shim/conductor/run.h"
 #include "verbs-shim/conductor/tree.h"
+#include "verbs-shim/proto/proto.h"
+#include "verbs-shim/sched/sched.h"
 
 #define DESCRIPTORS_WANTED 2048U
 #define RANK_TEXT_MAX      12
@@ -51,7 +67,7 @@ static bool make_folder_in(struct run *run, const char *base)
 /* Small files for as long as the run lasts. A container may have /tmp for reading only. */
 static bool make_folder(struct run *run, struct err *reterr)
 {
-    const char *base = getenv("TMPDIR");
+    const char *base = g_getenv("TMPDIR");
 
     if (base && *base == '/')
         return make_folder_in(run, base) || lack_report_path(base, reterr);
@@ -187,7 +203,7 @@ static bool watch_signals(struct run *run, struct err *reterr)
         if (sigaction(numbers[i], NULL, &action) == 0 && action.sa_handler != SIG_IGN)
             (void)sigaddset(&set, numbers[i]);
     }
-    (void)sigprocmask(SIG_BLOCK, &set, &run->signals_before);
+    (void)pthread_sigmask(SIG_BLOCK, &set, &run->signals_before);
     run->signal_fd = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
     return run->signal_fd >= 0 || lack_report("signalfd", reterr);
 }

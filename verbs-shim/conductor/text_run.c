@@ -2,11 +2,10 @@
 #include "verbs-shim/conductor/text_run.h"
 
 #include <inttypes.h>
+#include <stdbool.h>
 #include <stddef.h>
-#include <stdint.h>
 
 #include "sim/base/units.h"
-#include "sim/fabric/param.h"
 #include "sim/report/human.h"
 #include "sim/report/table.h"
 #include "verbs-shim/conductor/json_run.h"

@@ -20,11 +20,11 @@
 #include <stdint.h>
 #include <sys/pidfd.h>
 #include <sys/socket.h>
-#include <sys/types.h>
 
 #include "verbs-shim/conductor/careful.h"
 #include "verbs-shim/conductor/conductor.h"
 #include "verbs-shim/conductor/lock.h"
+#include "verbs-shim/conductor/memory.h"
 #include "verbs-shim/conductor/run.h"
 #include "verbs-shim/proto/proto.h"
 #include "verbs-shim/sched/sched.h"
@@ -37,7 +37,7 @@ static bool is_inline(const struct run *run)
 /* Ends the client's process. One that we cannot name ends itself when its socket does. */
 static void kill_client(const struct run *run, uint32_t client)
 {
-    for (size_t i = 0; i < RUN_CALLERS_MAX; i++) {
+    for (uint32_t i = 0; i < RUN_CALLERS_MAX; i++) {
         const struct run_caller *caller = &run->callers[i];
 
         if (caller->fd < 0 || !caller->is_client || caller->client != client)

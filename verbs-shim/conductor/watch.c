@@ -9,22 +9,20 @@
 #define _GNU_SOURCE
 #include <errno.h>
 #include <poll.h>
-#include <signal.h>
 #include <stdatomic.h>
 #include <stdbool.h>
-#include <stddef.h>
 #include <stdint.h>
 #include <sys/pidfd.h>
-#include <sys/signalfd.h>
 #include <sys/socket.h>
-#include <sys/types.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
+#include "sim/base/units.h"
 #include "verbs-shim/conductor/careful.h"
 #include "verbs-shim/conductor/conductor.h"
 #include "verbs-shim/conductor/door.h"
+#include "verbs-shim/conductor/guard.h"
 #include "verbs-shim/conductor/memory.h"
 #include "verbs-shim/conductor/output.h"
 #include "verbs-shim/conductor/proc.h"
@@ -78,7 +76,7 @@ static void accept_caller(struct run *run)
 
     if (fd < 0)
         return;
-    for (size_t i = 0; i < RUN_CALLERS_MAX; i++) {
+    for (uint32_t i = 0; i < RUN_CALLERS_MAX; i++) {
         if (run->callers[i].fd >= 0)
             continue;
         run->callers[i] = (struct run_caller){.fd = fd, .pidfd = -1, .pid = pid};
@@ -375,7 +373,7 @@ static void gather(struct run *run, struct polled *set)
         add(set, STDOUT_FILENO, NULL, NULL);
         set->fds[set->count - 1].events = 0;
     }
-    for (size_t i = 0; i < RUN_CALLERS_MAX; i++)
+    for (uint32_t i = 0; i < RUN_CALLERS_MAX; i++)
         add(set, run->callers[i].fd, &run->callers[i], NULL);
     for (uint32_t r = 0; r < run->rank_count; r++) {
         add(set, run->children[r].out.read_fd, NULL, &run->children[r].out);
@@ -425,7 +423,7 @@ void run_watch(struct run *run)
 {
     struct polled set;
 
-    for (size_t i = 0; i < RUN_CALLERS_MAX; i++)
+    for (uint32_t i = 0; i < RUN_CALLERS_MAX; i++)
         run->callers[i].fd = -1;
     while (run->end == RUN_GOES_ON) {
         gather(run, &set);

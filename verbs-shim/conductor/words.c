@@ -43,6 +43,22 @@ static const char *replace_plain(const char *at, const struct words_rank *rank, 
     return NULL;
 }
 
+/* The same for {peerK} and {ipK}; *ret_rank is K, if it is one of those, and may be no rank. */
+static const char *replace_numbered(const char *at, const struct words_rank *rank, long *ret_rank,
+                                    struct text *ret)
+{
+    const char *end = NULL;
+    bool is_peer;
+
+    *ret_rank = numbered(at + 1, "peer", &end);
+    is_peer = *ret_rank >= 0;
+    if (!is_peer)
+        *ret_rank = numbered(at + 1, "ip", &end);
+    if (*ret_rank >= 0 && *ret_rank < (long)rank->rank_count)
+        text_add(ret, "%s", is_peer ? rank->hosts[*ret_rank] : RANK_ADDRESS);
+    return end;
+}
+
 static bool replace_word(const char *word, const struct words_rank *rank, struct text *ret,
                          struct err *reterr)
 {
@@ -50,22 +66,15 @@ static bool replace_word(const char *word, const struct words_rank *rank, struct
 
     while (*at) {
         const char *end = *at == '{' ? replace_plain(at, rank, ret) : NULL;
-        long peer = -1;
-        long address = -1;
+        long named = -1;
 
-        if (*at == '{' && !end) {
-            peer = numbered(at + 1, "peer", &end);
-            address = peer < 0 ? numbered(at + 1, "ip", &end) : -1;
-        }
-        if (peer >= (long)rank->rank_count || address >= (long)rank->rank_count)
+        if (*at == '{' && !end)
+            end = replace_numbered(at, rank, &named, ret);
+        if (named >= (long)rank->rank_count)
             return err_set(reterr, ERR_RANGE, (struct src_pos){0},
-                           "'%.100s' names rank %ld; there are ranks 0 to %u", word,
-                           peer > address ? peer : address, rank->rank_count - 1);
-        if (peer >= 0)
-            text_add(ret, "%s", rank->hosts[peer]);
-        else if (address >= 0)
-            text_add(ret, "%s", RANK_ADDRESS);
-        else if (!end)
+                           "'%.100s' names rank %ld; there are ranks 0 to %u", word, named,
+                           rank->rank_count - 1);
+        if (!end)
             text_add(ret, "%c", *at);
         at = end ? end : at + 1;
     }

@@ -107,27 +107,32 @@ size_t sched_mem_size(const struct sched_config *config)
     return lay_out(config).size;
 }
 
-/* The way from a device's cable to another rank's host, directly or through a hub. */
-static void init_routes(struct sched *s, const struct cluster *cluster)
+/* The ways from a rank's devices to another rank's host, directly or through a hub; of several by
+ * one cable the first. */
+static void init_routes_between(struct sched *s, const struct cluster *cluster, uint32_t from,
+                                uint32_t to)
 {
     struct cluster_path paths[PROTO_DEVICES_MAX * PROTO_DEVICES_MAX];
     const size_t max = sizeof paths / sizeof paths[0];
+    size_t count = cluster_find_paths(cluster, s->ranks[from].host, s->ranks[to].host, paths, max);
 
+    for (uint32_t d = 0; d < sched_agreed(s, from)->device_count; d++) {
+        uint32_t cable = sched_agreed(s, from)->device[d].cable;
+
+        for (size_t i = count < max ? count : max; i-- > 0;) {
+            if (paths[i].cables[0].ix == cable)
+                *sched_route_at(s, from, d, to) =
+                    (struct sched_route){.path = paths[i], .exists = true};
+        }
+    }
+}
+
+static void init_routes(struct sched *s, const struct cluster *cluster)
+{
     for (uint32_t from = 0; from < s->rank_count; from++) {
         for (uint32_t to = 0; to < s->rank_count; to++) {
-            size_t count = from == to ? 0
-                                      : cluster_find_paths(cluster, s->ranks[from].host,
-                                                           s->ranks[to].host, paths, max);
-
-            for (uint32_t d = 0; d < sched_agreed(s, from)->device_count; d++) {
-                uint32_t cable = sched_agreed(s, from)->device[d].cable;
-
-                for (size_t i = count < max ? count : max; i-- > 0;) {
-                    if (paths[i].cables[0].ix == cable)
-                        *sched_route_at(s, from, d, to) =
-                            (struct sched_route){.path = paths[i], .exists = true};
-                }
-            }
+            if (from != to)
+                init_routes_between(s, cluster, from, to);
         }
     }
 }
@@ -585,31 +590,35 @@ static void look_at_actors(const struct sched_view *view, struct next *next)
     }
 }
 
-static void look_at_rings(const struct sched_view *view, struct next *next)
+static void look_at_ring(const struct sched_view *view, uint32_t client, struct next *next)
 {
     struct sched *s = view->sched;
+    enum proto_read got;
+    int64_t t;
+    uint32_t actor;
+
+    if (!sched_client_at(s, client)->is_alive)
+        return;
+    got = proto_peek_command(view->segments[client], client, sched_client_at(s, client)->taken, &t,
+                             &actor);
+    if (got == PROTO_READ_DAMAGED)
+        sched_blame(s, client, SCHED_DAMAGED_RING);
+    if (got == PROTO_READ_ONE && time_is_before(t, actor, next->command_t, next->command_actor)) {
+        next->command_t = t;
+        next->command_actor = actor;
+        next->client = client;
+    }
+}
+
+static void look_at_rings(const struct sched_view *view, struct next *next)
+{
+    const struct sched *s = view->sched;
 
     for (uint32_t rank = 0; rank < s->rank_count; rank++) {
         uint32_t base = rank * PROTO_RANK_CLIENTS;
 
-        for (uint32_t c = base; c < base + s->ranks[rank].last_client; c++) {
-            enum proto_read got;
-            int64_t t;
-            uint32_t actor;
-
-            if (!sched_client_at(s, c)->is_alive)
-                continue;
-            got =
-                proto_peek_command(view->segments[c], c, sched_client_at(s, c)->taken, &t, &actor);
-            if (got == PROTO_READ_DAMAGED)
-                sched_blame(s, c, SCHED_DAMAGED_RING);
-            if (got == PROTO_READ_ONE &&
-                time_is_before(t, actor, next->command_t, next->command_actor)) {
-                next->command_t = t;
-                next->command_actor = actor;
-                next->client = c;
-            }
-        }
+        for (uint32_t c = base; c < base + s->ranks[rank].last_client; c++)
+            look_at_ring(view, c, next);
     }
 }
 

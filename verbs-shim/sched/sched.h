@@ -145,6 +145,6 @@ struct sched_qp_info {
 };
 
 uint32_t sched_qp_count(const struct sched *s);
-struct sched_qp_info sched_qp_info(const struct sched *s, uint32_t qp);
+struct sched_qp_info sched_qp_info(const struct sched *s, uint32_t ix);
 
 #endif

@@ -127,6 +127,15 @@ int sched_create_qp(const struct sched_view *view, uint32_t client,
     return 0;
 }
 
+static bool has_gid(const struct proto_device *device, const uint8_t *gid)
+{
+    for (uint32_t g = 0; g < device->gid_count; g++) {
+        if (memcmp(device->gid[g], gid, 16) == 0)
+            return true;
+    }
+    return false;
+}
+
 bool sched_gid_owner(const struct sched *s, const uint8_t *gid, uint32_t *ret_rank,
                      uint32_t *ret_device)
 {
@@ -134,13 +143,11 @@ bool sched_gid_owner(const struct sched *s, const uint8_t *gid, uint32_t *ret_ra
         const struct proto_agreed *agreed = sched_agreed(s, rank);
 
         for (uint32_t d = 0; d < agreed->device_count; d++) {
-            for (uint32_t g = 0; g < agreed->device[d].gid_count; g++) {
-                if (memcmp(agreed->device[d].gid[g], gid, 16) != 0)
-                    continue;
-                *ret_rank = rank;
-                *ret_device = d;
-                return true;
-            }
+            if (!has_gid(&agreed->device[d], gid))
+                continue;
+            *ret_rank = rank;
+            *ret_device = d;
+            return true;
         }
     }
     return false;
@@ -158,6 +165,7 @@ bool sched_find_port(const struct sched *s, const struct proto_connect_request *
     return *ret_rank < s->rank_count && *ret_device < sched_agreed(s, *ret_rank)->device_count;
 }
 
+// NOLINTNEXTLINE(bugprone-easily-swappable-parameters): two ends that are alike
 bool sched_is_loop(const struct sched *s, uint32_t rank, uint32_t device, uint32_t to_rank,
                    uint32_t to_device)
 {

@@ -7,8 +7,6 @@
  * none. Receives are taken in the order of posting, by messages in the order of arrival.
  */
 #include <errno.h>
-#include <stdbool.h>
-#include <stddef.h>
 #include <stdint.h>
 
 #include "sim/base/ids.h"

@@ -331,7 +331,7 @@ void sched_finish_recv(const struct sched_view *view, uint32_t recv, uint32_t se
 void sched_lose(const struct sched_view *view, uint32_t send);
 /* The first of a list, taken out; the list is not empty. */
 uint32_t sched_pop(const struct sched *s, uint32_t *head);
-void sched_append(const struct sched *s, uint32_t *head, uint32_t *tail, uint32_t wr);
+void sched_append(const struct sched *s, uint32_t *head, uint32_t *tail, uint32_t ix);
 
 /* Sends what a local queue pair has kept for its peer, which is there now. */
 void sched_send_kept(const struct sched_view *view, uint32_t qp);
@@ -377,7 +377,7 @@ void sched_tell(const struct sched_view *view, uint32_t client, const struct pro
 void sched_notice(struct sched *s, uint32_t client, uint32_t cq, int64_t at);
 /* ID_NONE: all are taken, the run is broken. */
 uint32_t sched_take_wr(struct sched *s);
-void sched_drop_wr(struct sched *s, uint32_t wr);
+void sched_drop_wr(struct sched *s, uint32_t ix);
 /* The send's bytes are of no use to anybody any more. */
 void sched_settle(const struct sched_view *view, uint32_t send);
 /* The client gets the completion. */
@@ -389,7 +389,7 @@ void sched_count(struct sched *s, uint32_t from_rank, uint32_t to_rank, uint64_t
 /* As sched_flush_qp; the flush errors are of `at`. */
 void sched_flush_qp_at(const struct sched_view *view, uint32_t qp, bool tells, int64_t at);
 /* A message to the same device, posted at `now`. */
-void sched_post_local(const struct sched_view *view, struct sched_qp *qp, uint32_t wr, int64_t now);
+void sched_post_local(const struct sched_view *view, struct sched_qp *qp, uint32_t ix, int64_t now);
 /* A message that will have arrived at wr->at goes to its receive, or waits for one. */
 void sched_offer(const struct sched_view *view, uint32_t to, uint32_t send);
 
@@ -405,7 +405,7 @@ static inline bool sched_is_read(const struct sched_wr *wr)
     return wr->opcode >= PROTO_WR_READ && wr->opcode <= PROTO_WR_FETCH_ADD;
 }
 /* A send of a reliable queue pair was posted at `now`. */
-void sched_start_send(const struct sched_view *view, uint32_t send, int64_t now);
+void sched_start_send(const struct sched_view *view, uint32_t ix, int64_t now);
 /* Its fate is known; the completion comes after those of the sends before it. */
 void sched_finish_reliable(const struct sched_view *view, uint32_t send, int64_t at,
                            uint32_t status);
@@ -423,8 +423,8 @@ void sched_apply(const struct sched_view *view, uint32_t to, uint32_t send, int6
                  uint32_t recv);
 void sched_execute_applied(const struct sched_view *view, const struct proto_command *command,
                            uint32_t client);
-void sched_response_arrives(const struct sched_view *view, uint32_t response, int64_t at);
-void sched_response_is_lost(const struct sched_view *view, uint32_t response);
+void sched_response_arrives(const struct sched_view *view, uint32_t ix, int64_t at);
+void sched_response_is_lost(const struct sched_view *view, uint32_t ix);
 /* The process is gone: nobody applies. */
 void sched_forget_applies(const struct sched_view *view, uint32_t client);
 /* When the first thing to apply is due; or never. */
@@ -443,10 +443,10 @@ int sched_connect_qp(const struct sched_view *view, uint32_t client,
 /* When a send that is posted at `t` may leave, and what that does to the cable's sleep. */
 int64_t sched_wake_cable(struct sched *s, const struct sched_qp *qp, int64_t t);
 /* To ERR: what is posted ends with flush errors, and what arrives gets no answer. */
-void sched_stop_qp(const struct sched_view *view, uint32_t client, uint32_t qp);
-int sched_destroy_qp(const struct sched_view *view, uint32_t client, uint32_t qp);
+void sched_stop_qp(const struct sched_view *view, uint32_t client, uint32_t ix);
+int sched_destroy_qp(const struct sched_view *view, uint32_t client, uint32_t ix);
 /* Back to what it was when it was made. */
-int sched_reset_qp(const struct sched_view *view, uint32_t client, uint32_t qp);
+int sched_reset_qp(const struct sched_view *view, uint32_t client, uint32_t ix);
 int sched_limited(struct sched *s, uint32_t client, const struct proto_limited_request *request);
 /* The client is gone: its device has them again. */
 void sched_give_back(struct sched *s, uint32_t client);

@@ -70,7 +70,7 @@ bool sched_choose_way(struct sched *s, struct sched_qp *qp, const struct proto_c
     uint32_t rank;
 
     /* With its header it has to lie in the arena as well: who takes it believes that. */
-    if (command->remote_addr >= PROTO_PLACES || command->length > DATAGRAM_MAX ||
+    if (command->remote_addr >= (uint64_t)PROTO_PLACES || command->length > DATAGRAM_MAX ||
         (command->slot != PROTO_NO_SLOT &&
          command->slot + command->length + PROTO_GRH_BYTES > PROTO_ARENA_BYTES))
         return false;
