@@ -23,25 +23,36 @@ cat >call.sh <<END
 exec "$garbage" <"$top/names"
 END
 chmod +x call.sh
-for kind in "--variant technote" "--variant observed" "--profile verbs"; do
+for kind in "--variant technote" "--variant observed" "--profile verbs" \
+    "--profile infiniband"; do
     # shellcheck disable=SC2086 # an option and its value
     emulate "garbage, $kind" 0 --ranks 1 $kind "$macs" -- ./call.sh
     grep '\]' stdout || true
 done
 
 # Memory runs out, at each place: an error, and never a crash or a hang.
-n=0
-while [ "$n" -lt 200 ]; do
-    n=$((n + 1))
-    code=0
-    TBMESH_FAIL_ALLOC=$n timeout 30 "$tbmesh" run --ranks 2 --patience 3 "$macs" -- \
-        "$uc_mesh" all_reduce --sizes 4KiB,64KiB --repeat 2 >stdout 2>stderr </dev/null || code=$?
-    [ "$code" != 0 ] || break
-    [ "$code" = 1 ] || fail "allocation $n fails: exit $code"
-    grep -q 'Cannot allocate memory' stdout stderr || fail "allocation $n fails without a word"
-    ! grep -q 'ended by signal' stderr || fail "allocation $n fails: a crash"
-done
-if [ "$n" -le 30 ] || [ "$n" -ge 200 ]; then fail "a run makes $n allocations"; fi
+# exhaust SAYS WORDS...: a run of two ranks that ends well if no allocation fails.
+exhaust() {
+    word=$1
+    shift
+    n=0
+    while [ "$n" -lt 200 ]; do
+        n=$((n + 1))
+        code=0
+        TBMESH_FAIL_ALLOC=$n timeout 30 "$tbmesh" run --ranks 2 --patience 3 "$@" \
+            >stdout 2>stderr </dev/null || code=$?
+        [ "$code" != 0 ] || break
+        [ "$code" = 1 ] || fail "allocation $n fails: exit $code: $*"
+        grep -Eq "$word" stdout stderr || fail "allocation $n fails without a word: $*"
+        ! grep -q 'ended by signal' stderr || fail "allocation $n fails: a crash: $*"
+    done
+    if [ "$n" -le 20 ] || [ "$n" -ge 200 ]; then fail "a run makes $n allocations: $*"; fi
+}
+none='Cannot allocate memory'
+exhaust "$none" "$macs" -- "$uc_mesh" all_reduce --sizes 4KiB,64KiB --repeat 2
+# Where a case makes an object of its own, it is the case that fails.
+exhaust "$none|FAILED rank" --profile verbs "$macs" -- "$verbs_cases" rdma_en2
+exhaust "errno 12|not ok" --profile verbs "$macs" -- "$onesided" data
 
 # What cannot be started.
 emulate "no command" 2 "$macs" --

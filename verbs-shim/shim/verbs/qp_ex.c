@@ -152,13 +152,14 @@ static void set_sge_list(struct ibv_qp_ex *ibv, size_t count, const struct ibv_s
 
     if (wr == NULL)
         return;
-    if (count > qp->cap.max_send_sge) {
+    if (count > qp->cap.max_send_sge || (count > 0 && sges == NULL)) {
         qp->builder->error = EINVAL;
         return;
     }
     wr->sg_list = &qp->builder->sges[(size_t)(qp->builder->count - 1) * qp->cap.max_send_sge];
     wr->num_sge = (int)count;
-    memcpy(wr->sg_list, sges, count * sizeof *sges);
+    if (count > 0)
+        memcpy(wr->sg_list, sges, count * sizeof *sges);
 }
 
 static void set_sge(struct ibv_qp_ex *ibv, uint32_t lkey, uint64_t addr, uint32_t length)
@@ -179,13 +180,17 @@ static void set_inline_data_list(struct ibv_qp_ex *ibv, size_t count,
 
     if (wr == NULL)
         return;
+    if (count > 0 && bufs == NULL)
+        b->error = EINVAL;
     to = b->bytes + (size_t)(b->count - 1) * qp->cap.max_inline_data;
-    for (size_t i = 0; i < count; i++) {
-        if (bufs[i].length > qp->cap.max_inline_data - used) {
+    for (size_t i = 0; i < count && b->error == 0; i++) {
+        if (bufs[i].length > qp->cap.max_inline_data - used ||
+            (bufs[i].length > 0 && bufs[i].addr == NULL)) {
             b->error = EINVAL;
             return;
         }
-        memcpy(to + used, bufs[i].addr, bufs[i].length);
+        if (bufs[i].length > 0)
+            memcpy(to + used, bufs[i].addr, bufs[i].length);
         used += bufs[i].length;
     }
     set_sge(ibv, 0, (uintptr_t)to, (uint32_t)used);

@@ -49,8 +49,12 @@ static int announce(struct actor *a, struct srq *srq)
     if (error)
         return error;
     srq->number = (uint32_t)reply[0];
-    if (!live_add(&library_now()->live, srq, LIVE_SRQ))
+    if (!live_add(&library_now()->live, srq, LIVE_SRQ)) {
+        const union proto_call_args gone = {.qp = srq->number};
+
+        (void)actor_call(a, PROTO_CALL_DESTROY_QP, &gone, NULL);
         return ENOMEM;
+    }
     srq->next = library_now()->srqs;
     library_now()->srqs = srq;
     return 0;
