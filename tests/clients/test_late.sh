@@ -29,6 +29,14 @@ sed -n 's/.*trace hash //p' stdout >>hashes
 [ "$(sort -u hashes | wc -l)" = 1 ] || fail "late and linked differ: $(tr '\n' ' ' <hashes)"
 
 # Nobody else is disturbed: another address is no meeting point, and without a run there is none.
+# The names that each version of MLX reads say the same.
+# shellcheck disable=SC2016 # the dollars are the rank's
+run "names" 0 timeout 30 "$tbmesh" run --ranks 2 "$root/scenarios/clusters/four-studios.yaml" -- \
+    sh -c 'test "$MLX_RANK" = "$JACCL_RANK" && test -n "$JACCL_COORDINATOR" &&
+        test "$MLX_JACCL_COORDINATOR" = "$JACCL_COORDINATOR" &&
+        test "$MLX_IBV_COORDINATOR" = "$JACCL_COORDINATOR" &&
+        test -s "$JACCL_IBV_DEVICES" && test "$MLX_IBV_DEVICES" = "$JACCL_IBV_DEVICES"'
+
 run "no run" 3 env JACCL_RANK=0 JACCL_COORDINATOR=nonsense JACCL_IBV_DEVICES=/dev/null \
     "$uc_mesh_late" all_reduce
 finish

@@ -246,6 +246,7 @@ static char **make_environment(struct run *run, uint32_t rank)
         {"MLX_IBV_DEVICES", devices},
         {"JACCL_IBV_DEVICES", devices},
         {"MLX_JACCL_COORDINATOR", run->coordinator},
+        {"MLX_IBV_COORDINATOR", run->coordinator}, /* MLX of 2025-12 */
         {"JACCL_COORDINATOR", run->coordinator},
         {"MLX_JACCL_RING", ring},
         {"JACCL_RING", ring},
