@@ -33,6 +33,28 @@ says "a rank that computes for ever" stderr 'deadlock: rank 2 \(studio3\): compu
 one_rogue "a rank that damages the others" 1 write
 says "a rank that damages the others" stderr 'crashed: .*wrote into'
 
+# Those who are left poll with a timeout in mind, sleep, compute or hang: a rank that ended badly ends
+# the run, well before their --patience of 60 s.
+for others in "watch watch" "nap watch" "deaf deaf" "watch later-spin" \
+    "watch later-hang"; do
+    # shellcheck disable=SC2086 # words
+    set -- $others
+    for how in kill exit; do
+        run "$how, the others $others" 1 timeout 20 "$tbmesh" run "$macs" -- \
+            "$rogue" "$1" :: "$rogue" ok :: "$rogue" $how :: "$rogue" "$2"
+        says "$how, the others $others" stderr \
+            ': rank 2 \(studio3\): (ended by signal 9|exit code 7)'
+    done
+done
+# Nobody failed, but nothing ever reaches anybody.
+for others in "watch watch" "watch ok" "nap nap"; do
+    # shellcheck disable=SC2086 # words
+    set -- $others
+    run "for ever, $others" 3 timeout 30 "$tbmesh" run --patience 1 --ranks 2 "$macs" -- \
+        "$rogue" "$1" :: "$rogue" "$2"
+    says "for ever, $others" stderr 'deadlock: all ranks: the programs. time has gone on'
+done
+
 # Two messages against three: who waits for whom.
 run "a missing message" 3 timeout 30 "$tbmesh" run --ranks 2 "$macs" -- \
     "$uc_mesh" send_recv --sizes 4096 --repeat 3 :: "$uc_mesh" send_recv --sizes 4096 --repeat 2

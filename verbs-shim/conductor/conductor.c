@@ -165,6 +165,8 @@ bool conductor_run(const struct scenario *scenario, const struct conductor_optio
         run_watch(run);
         if (run->end == RUN_STUCK || run->end == RUN_OUTSIDE)
             run_find_waits(run);
+        else if (run->end == RUN_HOPELESS || run->end == RUN_LIVELOCK)
+            run_find_orphans(run);
     }
     if (has_started)
         stop_all(run);

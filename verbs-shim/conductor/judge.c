@@ -26,6 +26,7 @@
 #include "verbs-shim/conductor/agreed.h"
 #include "verbs-shim/conductor/careful.h"
 #include "verbs-shim/conductor/conductor.h"
+#include "verbs-shim/conductor/lock.h"
 #include "verbs-shim/conductor/memory.h"
 #include "verbs-shim/conductor/run.h"
 #include "verbs-shim/proto/proto.h"
@@ -162,6 +163,23 @@ void run_find_waits(struct run *run)
     if (run->outcome->finding_count == 0 && run->end == RUN_STUCK)
         run_add_finding(run, false, "deadlock", "all ranks",
                         "every thread waits, and nothing is posted on any queue pair");
+}
+
+void run_find_orphans(struct run *run)
+{
+    const struct sched *s = run->memory.view.sched;
+    bool is_inline = run->options->driver == CONDUCTOR_INLINE;
+
+    if (is_inline && lock_take(&run->memory.hub->lock) != 0)
+        return;
+    for (uint32_t i = 0; i < sched_qp_count(s); i++) {
+        struct sched_qp_info qp = sched_qp_info(s, i);
+
+        if (qp.exists && qp.is_peer_dead && qp.sends_waiting + qp.receives_posted > 0)
+            describe_wait(run, &qp);
+    }
+    if (is_inline)
+        lock_give(&run->memory.hub->lock);
 }
 
 static void sum_stats(struct proto_stats *sum, const struct proto_stats *stats)
@@ -330,6 +348,12 @@ static enum run_verdict judge_end(struct run *run)
                             ? "computes without a call that the clock knows: it may spin on memory"
                             : "waits for something that the clock knows nothing of, and keeps "
                               "everybody waiting");
+        return RUN_DEADLOCK;
+    case RUN_LIVELOCK:
+        run_add_finding(run, false, "livelock", "all ranks",
+                        "the programs' time has gone on by %.1f s, and nothing has reached any of "
+                        "them: they wait, and look at the clock or sleep",
+                        (double)(run->latest.ps - run->arrival_latest.ps) / (double)PS_PER_S);
         return RUN_DEADLOCK;
     case RUN_MISSING:
         run_add_finding(run, false, "missing", "all ranks",

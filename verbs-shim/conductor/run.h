@@ -56,6 +56,7 @@ enum run_end {
     RUN_INTERRUPTED, /* Ctrl-C */
     RUN_UNHEARD,     /* what the ranks print cannot be passed on */
     RUN_HOPELESS,    /* a rank failed, and the others had their time */
+    RUN_LIVELOCK,    /* time goes on, and nothing reaches anybody */
     RUN_MISSING,     /* a launcher has started fewer ranks than there are */
 };
 
@@ -101,8 +102,12 @@ struct run {
     uint64_t forgiven_commands; /* when time was last let go on without an answer ... */
     uint32_t forgiven_in_vain;  /* ... and how often since nobody did anything */
     uint32_t progress;
-    int64_t progress_since_ms;
-    int64_t joined_at_ms; /* the last client so far */
+    int64_t progress_since_ms; /* somebody got a turn, or moved his own time on */
+    simtime latest;            /* time of anybody */
+    uint64_t arrivals;
+    int64_t arrival_ms;     /* the last one ... */
+    simtime arrival_latest; /* ... and the time then */
+    int64_t joined_at_ms;   /* the last client so far */
     bool has_warned_waiting;
     uint32_t stray_client; /* with RUN_STRAY and RUN_LOCKED */
     uint64_t stray_ticks;
@@ -126,6 +131,8 @@ void run_watch(struct run *run);
 void run_judge(struct run *run);
 /* Puts into words who waits for whom, before the survivors are killed. */
 void run_find_waits(struct run *run);
+/* The same of those who wait for a rank that is gone, while others may still act. */
+void run_find_orphans(struct run *run);
 void run_add_finding(struct run *run, bool is_warning, const char *id, const char *where,
                      const char *format, ...) __attribute__((format(printf, 5, 6)));
 /* "rank 2 (studio3)" */

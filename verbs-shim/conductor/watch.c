@@ -35,11 +35,12 @@
 #define REST_MS     50    /* else */
 #define HOLD_MS     250   /* for the launcher to answer, while virtual time stands still */
 #define IN_VAIN     8     /* times that it does not and nobody does anything either */
-#define GRACE_MS    500   /* for the others after a rank has failed */
+#define GRACE_MS    800   /* without an arrival, for the others after a rank has failed */
 #define PATIENCE_MS 10000 /* for what happens outside, if anybody is there */
 #define ALONE_MS    500   /* if all processes of the run wait themselves */
 #define STRAY_MS    800   /* a turn that long is looked at */
-#define COMPUTE_MS  60000 /* a turn that computes all the time */
+#define COMPUTE_MS  60000 /* a turn that computes all the time; time that goes on in vain ... */
+#define LIVE_SPAN   (100 * PS_PER_MS) /* ... by so much at least */
 
 static int64_t now_ms(void)
 {
@@ -318,10 +319,72 @@ static bool is_rank_missing(const struct run *run, int64_t now)
            now - run->joined_at_ms > patience_ms(run);
 }
 
+struct pulse {
+    const struct run *run;
+    uint64_t arrivals;
+    simtime latest;
+};
+
+/* How far anybody has come: who runs shows his time in his channel. */
+static void take_pulse(void *ctx)
+{
+    struct pulse *pulse = ctx;
+    const struct run *run = pulse->run;
+
+    pulse->arrivals = sched_arrivals(run->memory.view.sched);
+    for (uint32_t c = 0; c < run->memory.client_count; c++) {
+        pulse->arrivals += run->is_client_alive[c];
+        for (uint32_t k = 0; run->is_client_alive[c] && k < PROTO_CLIENT_ACTORS; k++) {
+            const struct proto_chan *chan = &run->memory.view.segments[c]->chan[k];
+            int64_t t = atomic_load_explicit(&chan->vt, memory_order_relaxed);
+
+            if (t > pulse->latest.ps && t <= PROTO_TIME_MAX)
+                pulse->latest.ps = t;
+        }
+    }
+}
+
+/* Notes who has moved, and whether anything has reached anybody. */
+static void look_at_progress(struct run *run, int64_t now)
+{
+    uint32_t progress = atomic_load(&run->memory.hub->progress);
+    struct pulse pulse = {.run = run};
+
+    if (!careful_call(take_pulse, &pulse)) {
+        run->end = RUN_DAMAGED;
+        return;
+    }
+    if (progress != run->progress || pulse.latest.ps != run->latest.ps ||
+        run->progress_since_ms == 0)
+        run->progress_since_ms = now;
+    run->progress = progress;
+    run->latest = pulse.latest;
+    if (pulse.arrivals != run->arrivals || run->arrival_ms == 0) {
+        run->arrivals = pulse.arrivals;
+        run->arrival_ms = now;
+        run->arrival_latest = pulse.latest;
+    }
+}
+
+/*
+ * Programs that look at the clock while they wait can go on for ever. After a rank has failed they
+ * get some time, which begins anew with each arrival; else as much as a thread that computes, if
+ * their time goes on and nobody sends anything that arrives.
+ */
+static void look_at_arrivals(struct run *run, int64_t now)
+{
+    int64_t since = run->has_failed && run->failed_at_ms > run->arrival_ms ? run->failed_at_ms
+                                                                           : run->arrival_ms;
+
+    if (run->has_failed && now - since > GRACE_MS)
+        run->end = RUN_HOPELESS;
+    else if (now - since > compute_ms(run) && run->latest.ps - run->arrival_latest.ps > LIVE_SPAN)
+        run->end = RUN_LIVELOCK;
+}
+
 /* Decides whether there is anything left to wait for. */
 static void look_at_clock(struct run *run)
 {
-    uint32_t progress = atomic_load(&run->memory.hub->progress);
     int64_t now = now_ms();
 
     if (run->end != RUN_GOES_ON)
@@ -330,13 +393,10 @@ static void look_at_clock(struct run *run)
         run->end = RUN_ALL_ENDED;
         return;
     }
-    if (progress != run->progress || run->progress_since_ms == 0) {
-        run->progress = progress;
-        run->progress_since_ms = now;
-    }
-    if (run->has_failed && now - run->failed_at_ms > GRACE_MS &&
-        now - run->progress_since_ms > GRACE_MS)
-        run->end = RUN_HOPELESS;
+    look_at_progress(run, now);
+    look_at_arrivals(run, now);
+    if (run->end != RUN_GOES_ON)
+        return;
     if (is_rank_missing(run, now))
         run->end = RUN_MISSING;
     else if (run->is_outside)

@@ -109,6 +109,9 @@ simtime sched_now(const struct sched *s);
 /* The latest time that any thread of the rank has reached. */
 simtime sched_rank_now(const struct sched *s, uint32_t rank);
 uint64_t sched_hash(const struct sched *s);
+/* Messages that have reached another queue pair, and acts on side channels: what a program can do
+ * something with. A send that nobody receives is none, nor is the passing of time. */
+uint64_t sched_arrivals(const struct sched *s);
 uint64_t sched_bytes(const struct sched *s, uint32_t from_rank, uint32_t to_rank);
 uint64_t sched_messages(const struct sched *s, uint32_t from_rank, uint32_t to_rank);
 

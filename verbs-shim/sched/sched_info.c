@@ -49,6 +49,17 @@ uint64_t sched_hash(const struct sched *s)
     return s->hash;
 }
 
+uint64_t sched_arrivals(const struct sched *s)
+{
+    uint64_t sum = s->outside_count;
+
+    for (uint32_t from = 0; from < s->rank_count; from++) {
+        for (uint32_t to = 0; to < s->rank_count; to++)
+            sum += s->messages[from][to];
+    }
+    return sum;
+}
+
 uint64_t sched_bytes(const struct sched *s, uint32_t from_rank, uint32_t to_rank)
 {
     return s->bytes[from_rank][to_rank];

@@ -7,6 +7,10 @@
  *   kill   raises SIGKILL
  *   exit   exits with code 7
  *   poll   polls an empty completion queue for ever
+ *   watch  the same, and looks at the clock each time, for a timeout that is years away
+ *   nap    sleeps a second, over and over
+ *   deaf   as watch, and ignores SIGTERM
+ *   later-X  sleeps a millisecond, and then does X
  *   write  writes over the memory that it shares with the others
  *   ring, command, flood, channel, bell
  *          damages its own segment, so that cursors, a command, a full ring or what a thread says
@@ -23,6 +27,7 @@
 #include <string.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
+#include <time.h>
 #include <unistd.h>
 
 #include <infiniband/verbs.h>
@@ -38,6 +43,16 @@ static void poll_for_ever(struct ibv_context *context)
 
     while (cq && ibv_poll_cq(cq, 1, &wc) == 0)
         ;
+}
+
+static void watch_for_ever(struct ibv_context *context)
+{
+    struct ibv_cq *cq = ibv_create_cq(context, 16, NULL, NULL, 0);
+    struct timespec now = {0};
+    struct ibv_wc wc;
+
+    while (cq && ibv_poll_cq(cq, 1, &wc) == 0 && now.tv_sec < INT32_MAX)
+        (void)clock_gettime(CLOCK_MONOTONIC, &now);
 }
 
 /* Every shared mapping that may be written and is no file of the disk's. */
@@ -131,6 +146,10 @@ int main(int argc, char **argv)
 
     if (!context)
         return 3;
+    if (strncmp(how, "later-", 6) == 0) {
+        (void)usleep(1000);
+        how += 6;
+    }
     if (strcmp(how, "hang") == 0)
         (void)syscall(SYS_ppoll, NULL, 0, NULL, NULL, 0);
     else if (strcmp(how, "spin") == 0)
@@ -144,6 +163,13 @@ int main(int argc, char **argv)
         return 7;
     else if (strcmp(how, "poll") == 0)
         poll_for_ever(context);
+    else if (strcmp(how, "watch") == 0)
+        watch_for_ever(context);
+    else if (strcmp(how, "nap") == 0)
+        while (sleep(1) == 0)
+            ;
+    else if (strcmp(how, "deaf") == 0 && signal(SIGTERM, SIG_IGN) != SIG_ERR)
+        watch_for_ever(context);
     else if (strcmp(how, "write") == 0)
         write_over_shared_memory();
     else if (spoils(how)) {
