@@ -126,6 +126,9 @@ says "O-38 technote" stdout '\] unmap 0 0$'
 # O-36, gojaccl: retries wedge the port; an address on bridge0 makes no GID (O-05); rkey is 0.
 case_is O-36 0 --ranks 2 "$macs" -- "$probe" wrong rdma_en2 20
 says O-36 stdout 'studio1\] right 0$'
+says O-36 stderr 'warning: rank 0 .*RTR on rdma_en2 failed 20 times'
+case_is "O-36 few" 0 --ranks 2 "$macs" -- "$probe" wrong rdma_en2 4
+! grep -q 'RTR on' stderr || fail "O-36: four failures are no loop"
 case_is "O-36 wedge" 0 "$bugs/gojaccl-wedge.yaml" -- "$probe" wrong rdma_en2 20
 says "O-36 wedge" stdout 'mac1\] right 110$'
 says "O-36 wedge" stdout 'mac2\] right 0$'

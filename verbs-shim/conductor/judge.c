@@ -34,6 +34,7 @@
 
 #define TEXT_MAX     512
 #define FINDINGS_MAX 64U
+#define RETRIES_MANY 5U /* failed RTRs of a port; how many wedge it is not published */
 
 static char *copy(const char *text)
 {
@@ -286,6 +287,22 @@ static void find_device(struct run *run, const struct run_rank *rank, const char
                         "never opened an RDMA device: nothing of it was simulated");
 }
 
+/* A loop around a failing RTR, which is harmless here and not on every Mac. */
+static void find_retries(struct run *run, const struct run_rank *rank, const char *name)
+{
+    const struct proto_agreed *agreed = &run->agreed[rank->rank];
+
+    for (uint32_t d = 0; d < agreed->device_count && is_whole(run); d++) {
+        uint32_t failed = sched_failed_rtrs(run->memory.view.sched, rank->rank, d);
+
+        if (run->options->profile == PROTO_APPLE && failed >= RETRIES_MANY)
+            run_add_finding(run, true, "rtr-retries", name,
+                            "RTR on %s failed %u times: on Macs a loop of retries has left the "
+                            "port useless until the next start (tmc/gojaccl; --quirk wedge=K)",
+                            agreed->device[d].name, failed);
+    }
+}
+
 /* What the rank's own end says; the worst over all ranks counts. */
 static enum run_verdict find_rank(struct run *run, const struct run_rank *rank)
 {
@@ -293,6 +310,7 @@ static enum run_verdict find_rank(struct run *run, const struct run_rank *rank)
     enum sched_damage damage = run->damage[rank->rank];
 
     find_device(run, rank, name);
+    find_retries(run, rank, name);
     if (damage != SCHED_WHOLE) {
         run_add_finding(run, false, "damaged", name,
                         "was dropped and killed: %s; a program wrote into the emulator's memory",

@@ -112,6 +112,8 @@ uint64_t sched_hash(const struct sched *s);
 /* Messages that have reached another queue pair, and acts on side channels: what a program can do
  * something with. A send that nobody receives is none, nor is the passing of time. */
 uint64_t sched_arrivals(const struct sched *s);
+/* Moves to RTR that the device's port has refused. */
+uint32_t sched_failed_rtrs(const struct sched *s, uint32_t rank, uint32_t device);
 uint64_t sched_bytes(const struct sched *s, uint32_t from_rank, uint32_t to_rank);
 uint64_t sched_messages(const struct sched *s, uint32_t from_rank, uint32_t to_rank);
 

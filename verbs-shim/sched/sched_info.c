@@ -60,6 +60,11 @@ uint64_t sched_arrivals(const struct sched *s)
     return sum;
 }
 
+uint32_t sched_failed_rtrs(const struct sched *s, uint32_t rank, uint32_t device)
+{
+    return s->ports[rank][device].failed_rtrs;
+}
+
 uint64_t sched_bytes(const struct sched *s, uint32_t from_rank, uint32_t to_rank)
 {
     return s->bytes[from_rank][to_rank];
