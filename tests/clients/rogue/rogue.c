@@ -12,9 +12,17 @@
  *   deaf   as watch, and ignores SIGTERM
  *   later-X  sleeps a millisecond, and then does X
  *   write  writes over the memory that it shares with the others
+ *   segv, overflow, _exit, atexit
+ *          ends by a wild write, a stack that never ends, _exit(7), exit() within exit()
+ *   unmap  takes away what it shares with the others, then polls
+ *   files  closes all its descriptors behind the C library's back, then polls
+ *   quiet  blocks all signals and handles what can be handled, then ends well; quiet-spin computes
+ *          for ever instead
+ *   daemon leaves its session and its parent, then polls
  *   ring, command, flood, channel, bell
  *          damages its own segment, so that cursors, a command, a full ring or what a thread says
  *          make no sense, or speaks for somebody else's thread; then polls
+ * With a second word, `lock`, it does so with the scheduler's lock in its hand.
  */
 #define _GNU_SOURCE
 #include <signal.h>
@@ -76,22 +84,112 @@ static void write_over_shared_memory(void)
         (void)fclose(maps);
 }
 
-/* The own segment of a process that maps no other. */
-static struct proto_segment *find_segment(void)
+/* The last mapping of that name. */
+static void *find_mapping(const char *name)
 {
     FILE *maps = fopen("/proc/self/maps", "r");
     char line[512];
-    struct proto_segment *found = NULL;
+    void *found = NULL;
 
     while (maps && fgets(line, sizeof line, maps)) {
         unsigned long start;
 
-        if (strstr(line, "memfd:tbmesh-segment") && sscanf(line, "%lx-", &start) == 1)
+        if (strstr(line, name) && sscanf(line, "%lx-", &start) == 1)
             found = (void *)start;
     }
     if (maps)
         (void)fclose(maps);
     return found;
+}
+
+/* As a thread that is inside the scheduler. */
+static void take_lock(void)
+{
+    struct proto_hub *hub = find_mapping("memfd:tbmesh-hub");
+    uint32_t nobody = 0;
+
+    if (!hub)
+        exit(3);
+    while (!atomic_compare_exchange_weak(&hub->lock, &nobody, (uint32_t)gettid()))
+        nobody = 0;
+}
+
+static void unmap_all(void)
+{
+    FILE *maps = fopen("/proc/self/maps", "r");
+    unsigned long starts[128];
+    unsigned long ends[128];
+    size_t count = 0;
+    char line[512];
+
+    while (maps && count < 128 && fgets(line, sizeof line, maps)) {
+        if (strstr(line, "memfd:tbmesh") &&
+            sscanf(line, "%lx-%lx", &starts[count], &ends[count]) == 2)
+            count++;
+    }
+    if (maps)
+        (void)fclose(maps);
+    while (count-- > 0)
+        (void)syscall(SYS_munmap, starts[count], ends[count] - starts[count]);
+}
+
+// NOLINTNEXTLINE(misc-no-recursion): until the stack is full
+static uint64_t overflow(uint64_t depth)
+{
+    volatile uint64_t here[512] = {depth};
+
+    if (here[0] == UINT64_MAX)
+        return 0; /* never */
+    return overflow(depth + 1) + here[depth % 512];
+}
+
+static void exit_again(void)
+{
+    exit(7);
+}
+
+static void ignore(int number)
+{
+    (void)number;
+}
+
+/* Every handler and every mask that a program may have. */
+static void be_quiet(void)
+{
+    struct sigaction action = {.sa_handler = ignore};
+    sigset_t all;
+
+    for (int number = 1; number < NSIG; number++)
+        (void)sigaction(number, &action, NULL);
+    (void)sigfillset(&all);
+    (void)sigprocmask(SIG_BLOCK, &all, NULL);
+    (void)alarm(1);
+}
+
+static void *find_segment(void)
+{
+    return find_mapping("memfd:tbmesh-segment");
+}
+
+/* Ends the process, if it is a way of ending. */
+static void end(const char *how)
+{
+    if (strcmp(how, "abort") == 0)
+        abort();
+    if (strcmp(how, "kill") == 0)
+        (void)raise(SIGKILL);
+    if (strcmp(how, "segv") == 0)
+        *(volatile int *)(uintptr_t)8 = 1;
+    if (strcmp(how, "overflow") == 0)
+        sink = overflow(0);
+    if (strcmp(how, "exit") == 0)
+        exit(7);
+    if (strcmp(how, "_exit") == 0)
+        _exit(7);
+    if (strcmp(how, "atexit") == 0) {
+        (void)atexit(exit_again);
+        exit(0);
+    }
 }
 
 /* Tells the conductor that an actor has parked: the life line is the first socket from 500 on. */
@@ -138,6 +236,18 @@ static bool spoils(const char *how)
     return false;
 }
 
+/* What leaves a process that goes on to poll. True: done. */
+static bool withdraw(const char *how)
+{
+    if (strcmp(how, "unmap") == 0)
+        unmap_all();
+    else if (strcmp(how, "files") == 0)
+        (void)syscall(SYS_close_range, 3, ~0U, 0);
+    else if (strcmp(how, "daemon") != 0 || daemon(1, 1) != 0)
+        return false;
+    return true;
+}
+
 int main(int argc, char **argv)
 {
     const char *how = argc > 1 ? argv[1] : "";
@@ -150,17 +260,18 @@ int main(int argc, char **argv)
         (void)usleep(1000);
         how += 6;
     }
-    if (strcmp(how, "hang") == 0)
+    if (argc > 2 && strcmp(argv[2], "lock") == 0)
+        take_lock();
+    end(how);
+    if (strncmp(how, "quiet", strlen("quiet")) == 0)
+        be_quiet();
+    if (withdraw(how))
+        poll_for_ever(context);
+    else if (strcmp(how, "hang") == 0)
         (void)syscall(SYS_ppoll, NULL, 0, NULL, NULL, 0);
-    else if (strcmp(how, "spin") == 0)
+    else if (strcmp(how, "spin") == 0 || strcmp(how, "quiet-spin") == 0)
         for (;;)
             sink++;
-    else if (strcmp(how, "abort") == 0)
-        abort();
-    else if (strcmp(how, "kill") == 0)
-        (void)raise(SIGKILL);
-    else if (strcmp(how, "exit") == 0)
-        return 7;
     else if (strcmp(how, "poll") == 0)
         poll_for_ever(context);
     else if (strcmp(how, "watch") == 0)
