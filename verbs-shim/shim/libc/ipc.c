@@ -158,7 +158,7 @@ SHIM_EXPORT int semtimedop(int id, struct sembuf *operations, size_t count,
                               .semaphore = {.id = id, .operations = own, .count = count}};
     bool waits = false;
 
-    if (!a || count > OPERATIONS || (span && !vclock_is_span(span)))
+    if (!a || !operations || count > OPERATIONS || (span && !vclock_is_span(span)))
         return REAL(semtimedop)(id, operations, count, span);
     for (size_t i = 0; i < count; i++) {
         waits = waits || !(operations[i].sem_flg & IPC_NOWAIT);

@@ -49,6 +49,16 @@ static ssize_t stream_write(void *cookie, const char *buf, size_t size)
     return (ssize_t)done;
 }
 
+/* The C library looks at the error: with this one it flushes a stream that has unread bytes. */
+static int stream_seek(void *cookie, off64_t *at, int whence)
+{
+    (void)cookie;
+    (void)at;
+    (void)whence;
+    errno = ESPIPE;
+    return -1;
+}
+
 static int stream_close(void *cookie)
 {
     return close(fd_of(cookie));
@@ -57,7 +67,7 @@ static int stream_close(void *cookie)
 SHIM_EXPORT FILE *fdopen(int fd, const char *mode)
 {
     const cookie_io_functions_t calls = {
-        .read = stream_read, .write = stream_write, .close = stream_close};
+        .read = stream_read, .write = stream_write, .seek = stream_seek, .close = stream_close};
     FILE *file;
 
     if (!actor_self() || fd_kind_of(fd) == FD_FILE || fd <= STDERR_FILENO)
