@@ -20,7 +20,7 @@ static long fail_at(void)
     long at = atomic_load_explicit(&known, memory_order_relaxed);
 
     if (at < 0) {
-        const char *text = getenv("TBMESH_FAIL_ALLOC");
+        const char *text = getenv("TBMESH_FAIL_ALLOC"); // NOLINT(concurrency-mt-unsafe): start-up
 
         at = text ? strtol(text, NULL, 10) : 0;
         if (at < 0)

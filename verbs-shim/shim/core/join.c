@@ -97,7 +97,7 @@ bool client_find_rank(uint32_t *ret)
                                         "PMI_RANK"};
 
     for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
-        const char *text = getenv(names[i]);
+        const char *text = getenv(names[i]); // NOLINT(concurrency-mt-unsafe): start-up
         char *end;
         unsigned long rank;
 
@@ -211,6 +211,7 @@ static bool map_one(const struct proto_welcome *welcome, uint32_t place, int fd)
     client.peer_arenas[place] =
         map(fd, PROTO_ARENA_BYTES, place == own ? PROT_READ | PROT_WRITE : PROT_READ);
     if (place == own)
+        // NOLINTNEXTLINE(performance-no-int-to-ptr): only the own one may be written
         client.arena = (uint8_t *)(uintptr_t)client.peer_arenas[place];
     return client.peer_arenas[place] != NULL;
 }
@@ -311,7 +312,7 @@ bool client_join(void)
     if (atomic_load_explicit(&join_state, memory_order_acquire) == JOIN_REFUSED ||
         atomic_exchange(&has_begun, 1))
         return false;
-    name = getenv(PROTO_ENV_SOCKET);
+    name = getenv(PROTO_ENV_SOCKET); // NOLINT(concurrency-mt-unsafe): start-up
     return name && *name ? join(name) : refuse(NULL);
 }
 
@@ -407,9 +408,9 @@ static int needs_verbs(struct dl_phdr_info *info, size_t size, void *ctx)
 
 __attribute__((constructor)) static void on_load(void)
 {
-    const char *cpus = getenv(PROTO_ENV_CPUS);
+    const char *cpus = getenv(PROTO_ENV_CPUS); // NOLINT(concurrency-mt-unsafe): start-up
 
-    if (!getenv(PROTO_ENV_SOCKET))
+    if (!getenv(PROTO_ENV_SOCKET)) // NOLINT(concurrency-mt-unsafe): start-up
         return;
     if (cpus)
         sys_unsettle_child(cpus);

@@ -17,6 +17,7 @@
 #include <unistd.h>
 
 #if defined(__x86_64__)
+// NOLINTNEXTLINE(bugprone-easily-swappable-parameters): as the kernel numbers them
 static long raw_call(long number, long a, long b, long c, long d)
 {
     long result;
@@ -61,6 +62,7 @@ static long raw_call6(long number, const long *args)
     return x0;
 }
 
+// NOLINTNEXTLINE(bugprone-easily-swappable-parameters): as the kernel numbers them
 static long raw_call(long number, long a, long b, long c, long d)
 {
     return raw_call6(number, (const long[6]){a, b, c, d, 0, 0});

@@ -33,13 +33,13 @@ void sys_unsettle_child(const char *hex);
 /* The processors that the process had before, as sched_getaffinity gives them: returns the bytes
  * written, 0 when it never settled. */
 size_t sys_old_cpus(void *mask, size_t size);
-/* A timer for the calling thread alone, that sends it `signal` with the kind as its value. Returns
- * its number, -1: there are no more. */
+/* A timer for the calling thread alone, that sends it signal `number` with the kind as its value.
+ * Returns its own number, -1: there are no more. */
 enum sys_timer_kind {
     SYS_TIMER_CPU,  /* of the thread's processor time */
     SYS_TIMER_REAL, /* of real time */
 };
-int sys_timer_new(enum sys_timer_kind kind, int signal);
+int sys_timer_new(enum sys_timer_kind kind, int number);
 /* In `ns` (0: never), and then each `interval` (0: once). */
 void sys_timer_set(int timer, long ns, long interval);
 void sys_timer_delete(int timer);

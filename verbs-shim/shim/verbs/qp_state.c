@@ -102,6 +102,7 @@ static bool is_sane(const struct ibv_qp_attr *attr, int mask)
     return true;
 }
 
+// NOLINTNEXTLINE(readability-function-cognitive-complexity): a list, a line an attribute
 static void keep(struct ibv_qp_attr *to, const struct ibv_qp_attr *from, int mask)
 {
 #define KEEP(bit, field)             \
