@@ -232,7 +232,7 @@ int64_t sched_wake_cable(struct sched *s, const struct sched_qp *qp, int64_t t)
     return t;
 }
 
-/* Joins the two when each names the other. */
+/* Joins the two when each names the other; one that names itself is its own peer. */
 static void join_peers(const struct sched_view *view, uint32_t ix)
 {
     struct sched *s = view->sched;
@@ -241,10 +241,9 @@ static void join_peers(const struct sched_view *view, uint32_t ix)
     for (uint32_t i = 0; i < s->qp_count; i++) {
         struct sched_qp *peer = sched_qp_at(s, i);
 
-        if (!peer->exists || peer->is_dead || !sched_has_way(peer) || i == ix ||
-            peer->peer != ID_NONE || peer->rank != qp->dest_rank ||
-            peer->qp_num != qp->dest_qp_num || peer->dest_rank != qp->rank ||
-            peer->dest_qp_num != qp->qp_num)
+        if (!peer->exists || peer->is_dead || !sched_has_way(peer) || peer->peer != ID_NONE ||
+            peer->rank != qp->dest_rank || peer->qp_num != qp->dest_qp_num ||
+            peer->dest_rank != qp->rank || peer->dest_qp_num != qp->qp_num)
             continue;
         qp->peer = i;
         peer->peer = ix;
