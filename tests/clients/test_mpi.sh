@@ -16,6 +16,7 @@ export MPIR_CVAR_NOLOCAL=1 MPIR_CVAR_CH4_NETMOD=ucx UCX_TLS=ud_verbs,self
 # Four Macs have a cable for each pair: the subnet of its two ports says which.
 export UCX_NET_DEVICES=rdma_en2:1,rdma_en3:1,rdma_en4:1
 export UCX_UD_VERBS_ROCE_LOCAL_SUBNET=y UCX_UD_VERBS_ROCE_SUBNET_PREFIX_LEN=30
+export UCX_RC_VERBS_ROCE_LOCAL_SUBNET=y UCX_RC_VERBS_ROCE_SUBNET_PREFIX_LEN=30
 
 for mpi in mpich openmpi; do
     "mpicc.$mpi" -O1 -o "check_$mpi" "$root/tests/clients/mpi/mpi_check.c" ||
@@ -41,6 +42,9 @@ check() {
 
 check "MPICH over UCX" verbs 2 mpiexec.mpich -n 2 ./check_mpich 4194304
 check "MPICH over UCX" verbs 4 mpiexec.mpich -n 4 ./check_mpich 262144
+export UCX_TLS=rc_verbs,ud_verbs,self
+check "MPICH over UCX, RC" verbs 2 mpiexec.mpich -n 2 ./check_mpich 4194304
+check "MPICH over UCX, RC" verbs 4 mpiexec.mpich -n 4 ./check_mpich 4194304
 
 # In MPI_Finalize each rank waits for a thread of its own by reading memory.
 export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
@@ -54,7 +58,13 @@ export OMPI_MCA_btl_openib_allow_ib=1 OMPI_MCA_btl_openib_warn_no_device_params_
 export OMPI_MCA_btl_openib_if_include=rdma_en2,rdma_en3,rdma_en4
 check "Open MPI over openib" infiniband 4 mpirun.openmpi -np 4 --oversubscribe \
     ./check_openmpi 262144
+unset OMPI_MCA_btl_openib_flags
+check "Open MPI over openib with RDMA" infiniband 4 mpirun.openmpi -np 4 --oversubscribe \
+    ./check_openmpi 4194304
 export OMPI_MCA_btl_openib_if_include=rdma_en2
+check "Open MPI over openib with RDMA" infiniband 2 mpirun.openmpi -np 2 --oversubscribe \
+    ./check_openmpi 4194304
+export OMPI_MCA_btl_openib_flags=1
 check "Open MPI over openib" infiniband 2 mpirun.openmpi -np 2 --oversubscribe \
     ./check_openmpi 4194304
 

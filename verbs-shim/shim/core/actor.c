@@ -448,7 +448,10 @@ static int64_t soonest(const struct proto_command *command)
     case PROTO_COMMAND_WAKE:
         return 0;
     case PROTO_COMMAND_APPLIED:
-        return command->status == PROTO_WC_SUCCESS ? PROTO_NEVER : agreed->receive_after;
+        /* Who asked hears of it; of a refusal, both. */
+        return command->status == PROTO_WC_SUCCESS && command->qp != client.number
+                   ? PROTO_NEVER
+                   : agreed->receive_after;
     case PROTO_COMMAND_CONSUMED:
         break;
     }
