@@ -718,7 +718,7 @@ int main(int argc, char **argv)
     else if (strcmp(what, "nothing") == 0)
         went = run_nothing(&p);
     else if (strcmp(what, "look") == 0)
-        went = run_look(&p, argc > 3 ? strtol(argv[3], NULL, 10) : 1000);
+        went = run_look(&p, argc > 3 ? strtol(argv[3], NULL, 10) : 300);
     if (!went)
         fprintf(stderr, "onesided: %s: errno %d, %s\n", what, errno, p.fault.text);
     return went && p.failures == 0 ? 0 : 1;
