@@ -44,7 +44,7 @@ check "MPICH over UCX" verbs 2 mpiexec.mpich -n 2 ./check_mpich 4194304
 check "MPICH over UCX" verbs 4 mpiexec.mpich -n 4 ./check_mpich 262144
 export UCX_TLS=rc_verbs,ud_verbs,self
 check "MPICH over UCX, RC" verbs 2 mpiexec.mpich -n 2 ./check_mpich 4194304
-check "MPICH over UCX, RC" verbs 4 mpiexec.mpich -n 4 ./check_mpich 4194304
+check "MPICH over UCX, RC" verbs 4 mpiexec.mpich -n 4 ./check_mpich 262144
 
 # In MPI_Finalize each rank waits for a thread of its own by reading memory.
 export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
@@ -60,7 +60,7 @@ check "Open MPI over openib" infiniband 4 mpirun.openmpi -np 4 --oversubscribe \
     ./check_openmpi 262144
 unset OMPI_MCA_btl_openib_flags
 check "Open MPI over openib with RDMA" infiniband 4 mpirun.openmpi -np 4 --oversubscribe \
-    ./check_openmpi 4194304
+    ./check_openmpi 262144
 export OMPI_MCA_btl_openib_if_include=rdma_en2
 check "Open MPI over openib with RDMA" infiniband 2 mpirun.openmpi -np 2 --oversubscribe \
     ./check_openmpi 4194304
