@@ -56,6 +56,7 @@ pingpong ibv_rc_pingpong -c -t
 perf ib_send_lat -n 1000
 perf ib_send_lat -n 1000 -c UD
 again "ib_send_lat -c UD" perf ib_send_lat -n 1000 -c UD
+perf ib_send_bw -n 1000
 perf ib_send_bw -n 1000 -c UD
 perf ib_send_bw -n 1000 --use-srq
 
