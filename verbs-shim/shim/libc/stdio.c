@@ -50,6 +50,7 @@ static ssize_t stream_write(void *cookie, const char *buf, size_t size)
 }
 
 /* The C library looks at the error: with this one it flushes a stream that has unread bytes. */
+// NOLINTNEXTLINE(readability-non-const-parameter): cookie_seek_function_t
 static int stream_seek(void *cookie, off64_t *at, int whence)
 {
     (void)cookie;
