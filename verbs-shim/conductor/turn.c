@@ -86,6 +86,10 @@ static void move_on(struct run *run)
         chan = &run->memory.view.segments[granted / PROTO_CLIENT_ACTORS]
                     ->chan[granted % PROTO_CLIENT_ACTORS];
         lock_wake_turn(&chan->turn, &chan->is_sleeping);
+        if (!sched_has_room(run->memory.view.sched)) {
+            run->state = SCHED_RUNNING;
+            return;
+        }
     }
 }
 

@@ -997,6 +997,11 @@ static bool nudge(const struct sched_view *view, struct next *next)
     return true;
 }
 
+bool sched_has_room(const struct sched *s)
+{
+    return s->running < s->max_running;
+}
+
 enum sched_state sched_next(const struct sched_view *view, uint32_t *granted)
 {
     struct sched *s = view->sched;
@@ -1011,7 +1016,7 @@ enum sched_state sched_next(const struct sched_view *view, uint32_t *granted)
         if (s->culprit != ID_NONE)
             return SCHED_BROKEN;
     } while (step(view, &next));
-    if (s->running >= s->max_running && s->running > 0)
+    if (s->running > 0 && !sched_has_room(s))
         return SCHED_RUNNING;
     if (s->has_launcher && s->running == 0 && nudge(view, &next)) {
         *granted = next.actor;

@@ -89,6 +89,9 @@ uint32_t sched_culprit(const struct sched *s, enum sched_damage *ret_why);
 /* Moves the fabric on as far as the actors allow and gives at most one turn. Call again while it
  * says SCHED_GRANTED and more may run (max_running). */
 enum sched_state sched_next(const struct sched_view *view, uint32_t *granted);
+/* May more actors run than do now? If not, sched_next has nothing to do after SCHED_GRANTED, and
+ * would only read what the one that got the turn is writing. */
+bool sched_has_room(const struct sched *s);
 /* Externals shall try again although nothing inside happened. */
 void sched_retry_outside(struct sched *s);
 

@@ -54,6 +54,7 @@
 struct actor {
     struct proto_chan *chan;
     uint32_t number;
+    uint32_t thread; /* the kernel's id of it: to ask takes a system call */
     bool is_used;
     int64_t vt;
     int64_t lease;
@@ -238,20 +239,18 @@ static void after_step(enum sched_state state)
 /* Runs the scheduler on behalf of everybody. True: the actor itself goes on. */
 static bool drive(struct actor *a)
 {
+    enum sched_state state;
     bool is_own = false;
     bool is_sane;
 
-    hub_lock();
+    hub_lock(a->thread);
     is_sane = sched_park(&client.view, a->number);
-    for (;;) {
+    do {
         uint32_t granted = PROTO_ACTORS_MAX;
-        enum sched_state state = is_sane ? sched_next(&client.view, &granted) : SCHED_BROKEN;
 
-        if (state != SCHED_GRANTED) {
-            hub_unlock();
-            after_step(state);
-            return is_own;
-        }
+        state = is_sane ? sched_next(&client.view, &granted) : SCHED_BROKEN;
+        if (state != SCHED_GRANTED)
+            break;
         atomic_fetch_add_explicit(&client.hub->progress, 1, memory_order_relaxed);
         if (granted == a->number) {
             /* Parked again only after it has run: no further turn for it in this loop. */
@@ -260,7 +259,10 @@ static bool drive(struct actor *a)
         } else {
             wake(granted);
         }
-    }
+    } while (sched_has_room(client.view.sched));
+    hub_unlock();
+    after_step(state);
+    return is_own;
 }
 
 /* Gives the turn away and comes back with the next one. */
@@ -672,6 +674,7 @@ void actor_begin(uint32_t number)
     *a = (struct actor){
         .chan = &client.segment->chan[number % PROTO_CLIENT_ACTORS],
         .number = number,
+        .thread = sys_thread_id(),
         .is_used = true,
     };
     if (client.segment->agreed.cpu != PROTO_ANY_CPU)

@@ -12,10 +12,9 @@
 
 #define WAIT_MS 500
 
-void hub_lock(void)
+void hub_lock(uint32_t own)
 {
     _Atomic uint32_t *lock = &client.hub->lock;
-    uint32_t own = sys_thread_id();
     uint32_t seen = 0;
 
     while (!atomic_compare_exchange_strong_explicit(lock, &seen, own, memory_order_acquire,
