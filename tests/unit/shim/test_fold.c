@@ -7,13 +7,13 @@
 #include "tests/unit/shim/support/world.h"
 #include "verbs-shim/shim/verbs/fold.h"
 
-#define QUEUES 4U
+#define QUEUES 12U
 #define POLL   50000 /* ps */
 
 /* A program that polls its queues in this order, over and over. */
 struct loop {
     const char *name;
-    uint16_t order[8];
+    uint16_t order[20];
     uint32_t length;
 };
 
@@ -24,6 +24,10 @@ static const struct loop loops[] = {
     {"three", {2, 0, 1}, 3},
     {"there and back", {0, 1, 2, 3, 2, 1}, 6},
     {"one of them three times", {0, 1, 0, 2, 0, 3}, 6},
+    {"twelve", {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11}, 12},
+    {"a row of one, then eleven",
+     {0, 0, 0, 0, 0, 0, 0, 0, 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11},
+     20},
 };
 
 struct found {
@@ -73,6 +77,16 @@ static void begin(uint32_t fold_after, int64_t lease)
     fold_reset();
 }
 
+/* How many queues it polls, and so has. */
+static uint32_t count_queues(const struct loop *loop)
+{
+    uint32_t count = 0;
+
+    for (uint32_t i = 0; i < loop->length; i++)
+        count = loop->order[i] + 1U > count ? loop->order[i] + 1U : count;
+    return count;
+}
+
 /* Polls until something is found; 10,000 polls at most. */
 static struct found run(const struct loop *loop)
 {
@@ -115,12 +129,15 @@ static void compare_all(int64_t lease, bool is_known, uint32_t disturbed)
             begin(0, lease);
             plain = run(&loops[l]);
             for (size_t f = 0; f < sizeof folds / sizeof folds[0]; f++) {
+                uint32_t queues = count_queues(&loops[l]);
                 struct found folded;
 
-                /* Fewer polls than two rounds may look like a shorter round. */
-                if (folds[f] < 2 * loops[l].length)
+                /* Fewer polls than two rounds may look like a shorter round, unless each queue
+                 * is polled once. */
+                if (folds[f] < 2 * loops[l].length && queues != loops[l].length)
                     continue;
                 begin(folds[f], lease);
+                world.library.cq_count = queues;
                 world.idles_disturbed = disturbed;
                 if (is_known)
                     tell();
@@ -163,6 +180,25 @@ Test(fold, long_waits_cost_few_polls)
     cr_expect_eq(found.vt, due[0]);
     cr_expect_eq(found.polls, 10000000);
     cr_expect_geq(world.actor.stats.folded, 10000000 - 2 * 16);
+}
+
+Test(fold, a_round_of_all_queues_is_folded_whatever_the_fold)
+{
+    const struct loop *twelve = &loops[6];
+    struct found found;
+
+    for (uint32_t q = 0; q < QUEUES; q++)
+        due[q] = PROTO_NEVER;
+    due[5] = 9000 * POLL;
+    for (size_t f = 0; f < sizeof folds / sizeof folds[0]; f++) {
+        begin(folds[f], PROTO_NEVER);
+        world.library.cq_count = QUEUES;
+        tell();
+        found = run(twelve);
+        cr_expect_eq(found.vt, 9006 * POLL); /* queue 5 is polled in polls 6, 18, ..., 9006 */
+        cr_expect_eq(found.polls, 9006);
+        cr_expect_gt(world.actor.stats.folded, 9006 - 2 * PROTO_QUIET);
+    }
 }
 
 Test(fold, another_call_between_begins_a_new_row)

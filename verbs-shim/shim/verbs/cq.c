@@ -103,6 +103,7 @@ static struct cq *enter_cq(struct actor *a, const struct device *device)
         cq->number = library->next_cq;
         if (cq->number < PROTO_CQS_MAX && table_put(&library->cqs, cq->number, cq)) {
             library->next_cq++;
+            library->cq_count++;
             return cq;
         }
         live_remove(&library->live, cq);
@@ -176,6 +177,7 @@ int ibv_destroy_cq(struct ibv_cq *ibv)
     channel_forget_cq(cq);
     channel_forget(cq->context, cq);
     (void)table_put(&library->cqs, cq->number, NULL);
+    library->cq_count--;
     live_remove(&library->live, cq);
     if (cq->channel != NULL)
         cq->channel->uses--;

@@ -3,13 +3,14 @@
  * DOC: Folding empty polls
  *
  * A thread that polls empty queues in a loop does nothing but let time pass, one poll_empty a poll.
- * After `fold_after` (K) empty polls in a row, with no other call between, the last K queues polled
- * are searched for the smallest period p <= K / 2. If there is one, the loop is taken to go on: a
- * round of p polls takes c = p * poll_empty, and with the first known completion of these queues
- * due at T the time moves to now + floor((T - now - 1) / c) * c, the end of the last whole round
- * that ends before T. The program then polls on and meets the completion in the very poll, at the
- * very picosecond, in which the unfolded loop would have. (Rounding up would not do: which queue of
- * the round sees it first depends on where in the round it falls.)
+ * After K empty polls in a row, with no other call between, the last K queues polled are searched
+ * for the smallest period p <= K / 2. K is `fold_after`, and at least two for each queue that the
+ * process has, or a round of all of them would never be seen twice. If there is one, the loop is
+ * taken to go on: a round of p polls takes c = p * poll_empty, and with the first known completion
+ * of these queues due at T the time moves to now + floor((T - now - 1) / c) * c, the end of the
+ * last whole round that ends before T. The program then polls on and meets the completion in the
+ * very poll, at the very picosecond, in which the unfolded loop would have. (Rounding up would not
+ * do: which queue of the round sees it first depends on where in the round it falls.)
  *
  * T is final if it lies within the lease. Otherwise the actor parks as idle, and the scheduler, who
  * will know, moves it by the same rule. Events that came while it parked are none of the program's
@@ -146,11 +147,24 @@ static void count_poll(struct actor *a, const struct cq *cq)
     row.last[row.polls++ % PROTO_QUIET] = (uint16_t)cq->number;
 }
 
+/* K; 0: nothing is folded. */
+static uint32_t find_length(void)
+{
+    const struct library *library = library_now();
+    uint32_t length = library->agreed->fold_after;
+
+    if (length < 2)
+        return 0;
+    if (length < 2 * library->cq_count)
+        length = 2 * library->cq_count;
+    return length < ROW_MAX ? length : ROW_MAX;
+}
+
 void fold_after_empty(struct actor *a, const struct cq *cq)
 {
     const struct proto_agreed *agreed = library_now()->agreed;
     int64_t poll = agreed->charge[PROTO_CHARGE_POLL_EMPTY];
-    uint32_t after = agreed->fold_after < ROW_MAX ? agreed->fold_after : ROW_MAX;
+    uint32_t after = find_length();
     bool is_quiet;
     uint32_t period = 0;
 
@@ -158,9 +172,9 @@ void fold_after_empty(struct actor *a, const struct cq *cq)
         return;
     count_poll(a, cq);
     is_quiet = row.polls % PROTO_QUIET == 0;
-    if (after >= 2)
+    if (after > 0)
         row.cqs[row.length++] = (uint16_t)cq->number;
-    if (after >= 2 && row.length >= after) {
+    if (after > 0 && row.length >= after) {
         period = find_period(row.cqs, row.length);
         row.length = 0;
     }

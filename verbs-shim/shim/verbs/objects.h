@@ -149,6 +149,7 @@ struct library {
     struct table mrs, qps, cqs; /* by lkey's number, scheduler's number, own number */
     struct srq *srqs;           /* borrowed; a list */
     uint32_t next_cq;
+    uint32_t cq_count; /* that there are now */
     uint32_t next_handle;
     uint32_t next_key;
 };
