@@ -51,7 +51,7 @@ for words in "--driver conductor --lease-cap 500ns" "--driver inline --parallel 
     run "$words" 0 timeout 30 "$tbmesh" run --json $words --ranks 1 "$macs" -- "$rogue" ok
     tr -d ' \n' <stdout >"json-${words##* }"
 done
-says "json" json-500ns '"clock":\{"driver":"conductor","turns":"strict","fold_after":16,"lease_cap_ps":500000\}'
+says "json" json-500ns '"clock":\{"driver":"conductor","turns":"strict","fold_after":20,"lease_cap_ps":500000\}'
 says "json" json-8 '"clock":\{"driver":"inline","turns":"parallel","fold_after":8,"lease_cap_ps":0\}'
 for bad in "--driver both" "--lease-cap soon" "--lease-cap -1ns"; do
     # shellcheck disable=SC2086 # words
