@@ -85,6 +85,8 @@ struct run_rank {
     char **argv;              /* with all words replaced */
     uint64_t *bytes_to;       /* rank_count entries */
     uint64_t *messages_to;
+    uint64_t held_sends; /* that waited for a receive ... */
+    simspan held;        /* ... so long in all */
 };
 
 struct run_outcome {

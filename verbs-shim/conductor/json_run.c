@@ -107,6 +107,8 @@ static void add_rank(JsonBuilder *builder, const struct run_rank *rank, size_t r
     add_time(builder, rank, poll_empty);
     add_numbers(builder, "bytes", rank->bytes_to, rank_count);
     add_numbers(builder, "messages", rank->messages_to, rank_count);
+    json_add_int(builder, "held_sends", (int64_t)rank->held_sends);
+    json_add_int(builder, "held_ps", rank->held.ps);
     json_builder_end_object(builder);
 }
 

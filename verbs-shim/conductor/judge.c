@@ -2,6 +2,7 @@
 /* How a run ended, in words and numbers. */
 #define _GNU_SOURCE
 #include <errno.h>
+#include <inttypes.h>
 #include <stdarg.h>
 #include <stdbool.h>
 #include <stdint.h>
@@ -241,8 +242,13 @@ static void judge_rank(struct run *run, uint32_t rank)
         result->bytes_to[to] = sched_bytes(run->memory.view.sched, rank, to);
         result->messages_to[to] = sched_messages(run->memory.view.sched, rank, to);
     }
-    if (is_whole(run))
+    if (is_whole(run)) {
+        struct sched_held held = sched_held(run->memory.view.sched, rank);
+
+        result->held_sends = held.sends;
+        result->held = held.waited;
         result->ended = sched_rank_now(run->memory.view.sched, rank);
+    }
     for (uint32_t i = 0; i < run->joined[rank] * PROTO_CLIENT_ACTORS; i++) {
         const struct proto_segment *segment =
             run->memory.view.segments[rank * PROTO_RANK_CLIENTS + i / PROTO_CLIENT_ACTORS];
@@ -301,6 +307,26 @@ static void find_retries(struct run *run, const struct run_rank *rank, const cha
                             "port useless until the next start (tmc/gojaccl; --quirk wedge=K)",
                             agreed->device[d].name, failed);
     }
+}
+
+/* Macs hold a message until there is a receive for it, and programs may come to rely on that. */
+static void find_held_sends(struct run *run)
+{
+    const struct run_outcome *outcome = run->outcome;
+    const struct run_rank *worst = &outcome->ranks[0];
+    uint64_t held = 0;
+
+    for (size_t r = 0; r < outcome->rank_count; r++) {
+        held += outcome->ranks[r].held_sends;
+        if (outcome->ranks[r].held_sends > worst->held_sends)
+            worst = &outcome->ranks[r];
+    }
+    if (run->options->profile == PROTO_APPLE && held > 0)
+        run_add_finding(run, true, "held-sends", "all ranks",
+                        "%" PRIu64 " sends were held until their receives were posted, most of %s "
+                        "(%" PRIu64 "): Macs do that, RoCE's UC loses such messages (--quirk "
+                        "drop-unmatched)",
+                        held, run_rank_name(run, worst->rank), worst->held_sends);
 }
 
 /* What the rank's own end says; the worst over all ranks counts. */
@@ -452,6 +478,7 @@ void run_judge(struct run *run)
         if (own > worst)
             worst = own;
     }
+    find_held_sends(run);
     /* A rank that failed is the reason for what became of those who waited for it. */
     outcome->verdict = judge_end(run);
     if (worst != RUN_OK)

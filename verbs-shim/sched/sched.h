@@ -117,6 +117,13 @@ uint64_t sched_hash(const struct sched *s);
 uint64_t sched_arrivals(const struct sched *s);
 /* Moves to RTR that the device's port has refused. */
 uint32_t sched_failed_rtrs(const struct sched *s, uint32_t rank, uint32_t device);
+/* Sends of UC that reached the head of their queue before the peer had posted a receive, and how
+ * long they waited for it; of one that still waits, only the number. */
+struct sched_held {
+    uint64_t sends;
+    simspan waited;
+};
+struct sched_held sched_held(const struct sched *s, uint32_t rank);
 uint64_t sched_bytes(const struct sched *s, uint32_t from_rank, uint32_t to_rank);
 uint64_t sched_messages(const struct sched *s, uint32_t from_rank, uint32_t to_rank);
 

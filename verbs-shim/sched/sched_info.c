@@ -65,6 +65,23 @@ uint32_t sched_failed_rtrs(const struct sched *s, uint32_t rank, uint32_t device
     return s->ports[rank][device].failed_rtrs;
 }
 
+struct sched_held sched_held(const struct sched *s, uint32_t rank)
+{
+    struct sched_held held = {.sends = s->ranks[rank].held, .waited = {s->ranks[rank].held_ps}};
+
+    for (uint32_t i = 0; i < s->qp_count; i++) {
+        const struct sched_qp *qp = sched_qp_at(s, i);
+        struct fabric_qp_counters counted;
+
+        if (qp->rank != rank || qp->fabric == ID_NONE)
+            continue;
+        counted = fabric_qp_counters(sched_net(s), (qp_id){qp->fabric});
+        held.sends += counted.held;
+        held.waited.ps += counted.credit_wait.ps;
+    }
+    return held;
+}
+
 uint64_t sched_bytes(const struct sched *s, uint32_t from_rank, uint32_t to_rank)
 {
     return s->bytes[from_rank][to_rank];

@@ -260,12 +260,24 @@ static void join_peers(const struct sched_view *view, uint32_t ix)
     }
 }
 
+/* Its queue pair of the fabric goes, and what was counted there stays. */
+static void release_way(struct sched *s, struct sched_qp *qp)
+{
+    struct fabric_qp_counters counted = fabric_qp_counters(sched_net(s), (qp_id){qp->fabric});
+
+    if (!fabric_release_qp(sched_net(s), (qp_id){qp->fabric}))
+        return;
+    s->ranks[qp->rank].held += counted.held;
+    s->ranks[qp->rank].held_ps += counted.credit_wait.ps;
+    qp->fabric = ID_NONE;
+}
+
 bool sched_release_ways(struct sched *s, struct sched_qp *qp)
 {
     bool is_rest = false;
 
-    if (qp->fabric != ID_NONE && fabric_release_qp(sched_net(s), (qp_id){qp->fabric}))
-        qp->fabric = ID_NONE;
+    if (qp->fabric != ID_NONE)
+        release_way(s, qp);
     if (qp->response != ID_NONE && fabric_release_qp(sched_net(s), (qp_id){qp->response}))
         qp->response = ID_NONE;
     for (uint32_t rank = 0; rank < s->rank_count; rank++) {

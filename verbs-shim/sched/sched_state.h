@@ -45,6 +45,8 @@ struct sched_rank {
     uint32_t qp_count;
     uint32_t last_client; /* highest number of a client that joined, + 1 */
     int64_t last_vt;      /* of an actor that is gone */
+    uint64_t held;        /* sends of queue pairs that are gone, which waited for a receive */
+    int64_t held_ps;      /* how long they waited */
 };
 
 struct sched_port {
