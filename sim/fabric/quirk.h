@@ -20,6 +20,8 @@
       "RDMA with bridge0 up: hotwa/mlx-jaccl-cluster documentation")                               \
     X(DROP, "drop-unmatched", "", "a send that meets no posted receive is lost",                   \
       "adurham/exo, notes of 2026-08-21; UC on RoCE: antirez/ds4 PR 1024")                         \
+    X(FAIL, "fail-unmatched", "", "a send that meets no posted receive ends with status 12",       \
+      "soft iWARP, where receives are late: zrlio/softiwarp#27")                                   \
     X(EARLY, "early-completion", "", "sends complete when they enter the queue",                   \
       "hellas-ai/thunderbolt-ibverbs bench/results")                                               \
     X(WEDGE, "wedge", "=K", "after K failed RTRs every later one on that port fails the same way", \

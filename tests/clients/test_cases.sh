@@ -138,9 +138,15 @@ says "O-36 rkey" stdout '\] rkey 0$'
 # O-39, ds4 PR 1024: a send before the receive is posted waits on a Mac and is lost elsewhere.
 case_is O-39 0 --ranks 2 "$macs" -- "$probe" early
 says O-39 stdout 'studio2\] arrived'
+says O-39 stdout 'studio1\] send status 0$'
 says O-39 stderr 'warning: all ranks: 1 sends were held .*most of rank 0 \(studio1\) \(1\): .*drop-unmatched'
 case_is "O-39 drop" 0 "$bugs/ds4-1024.yaml" -- "$probe" early
 says "O-39 drop" stdout 'mac2\] lost'
+says "O-39 drop" stdout 'mac1\] send status 0$'
+case_is "O-39 fail" 0 "$bugs/softiwarp-27.yaml" -- "$probe" early
+says "O-39 fail" stdout 'mac2\] lost'
+says "O-39 fail" stdout 'mac1\] send status 12$'
+case_is "O-39 fail, in time" 0 "$bugs/softiwarp-27.yaml" -- "$probe" ping rdma_en2 64
 ! grep -q 'were held' stderr || fail "O-39: what is dropped is not held"
 case_is "O-39 in time" 0 --ranks 2 --json "$macs" -- "$probe" ping rdma_en2 64
 tr -d ' \n' <stdout >flat
@@ -148,7 +154,7 @@ says "O-39 in time" flat '"held_sends":0,"held_ps":0'
 ! grep -q 'were held' stderr || fail "O-39: nothing was sent too early"
 
 # With any quirk, how the ranks are scheduled changes nothing.
-for quirk in early-completion drop-unmatched idle-sleep=20us/100us; do
+for quirk in early-completion drop-unmatched fail-unmatched idle-sleep=20us/100us; do
     : >hashes
     for how in --keep-aslr --parallel "--fold 8" "--fold 60"; do
         # shellcheck disable=SC2086 # an option and its value

@@ -136,7 +136,10 @@ static bool build_scheduler(struct run *run, struct err *reterr)
         .rank_count = run->rank_count,
         .seed = run->scenario->seed,
         .has_jitter = run->scenario->has_jitter,
-        .unmatched = quirk_is_on(quirks, QUIRK_DROP) ? FABRIC_DROP : FABRIC_HOLD,
+        .unmatched = quirk_is_on(quirks, QUIRK_DROP) || quirk_is_on(quirks, QUIRK_FAIL)
+                         ? FABRIC_DROP
+                         : FABRIC_HOLD,
+        .fails_unmatched = quirk_is_on(quirks, QUIRK_FAIL),
         .sends_complete_early = quirk_is_on(quirks, QUIRK_EARLY),
         .wedge_after = quirks->wedge_after,
         .idle_after = quirks->idle_after,

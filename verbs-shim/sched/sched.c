@@ -78,6 +78,7 @@ static struct sched lay_out(const struct sched_config *config)
         .lease_cap = config->lease_cap.ps,
         .sends_early = config->sends_complete_early,
         .drops = config->unmatched == FABRIC_DROP,
+        .fails = config->fails_unmatched,
         .wedge_after = config->wedge_after,
         .idle_after = config->idle_after.ps,
         .idle_wake = config->idle_wake.ps,

@@ -33,6 +33,7 @@ struct sched_config {
     uint64_t seed;
     bool has_jitter;
     enum fabric_unmatched unmatched;
+    bool fails_unmatched;          /* with FABRIC_DROP: UC hears of it, and of what arrives */
     bool sends_complete_early;     /* as what fools perftest: FABRIC_SEND_WHEN_QUEUED */
     uint32_t wedge_after;          /* failed RTRs of a port until all fail; 0: never */
     simspan idle_after, idle_wake; /* a cable that sleeps, and how long it wakes; zero: never */

@@ -207,6 +207,7 @@ struct sched {
     uint64_t nudged_commands;
     bool sends_early;
     bool drops; /* what meets no receive: nothing is foreseen */
+    bool fails; /* ... and the send with it; UC's complete when the sender hears of them */
     bool stop;  /* an idle actor may go on: leave the fabric's loop */
     int64_t lease_cap;
     uint32_t wedge_after;

@@ -444,6 +444,23 @@ static void arrive(const struct sched_view *view, const struct fabric_completion
         sched_offer(view, from->peer, send_ix);
 }
 
+/* Is it a send of which the sender hears only when it has arrived, or has not? */
+static bool is_answered(const struct sched *s, const struct sched_qp *from)
+{
+    return s->fails && !sched_is_reliable(from) && !sched_is_datagram(from);
+}
+
+/* The sender hears of it, one way later. */
+static void answer_send(const struct sched_view *view, uint32_t send_ix, simtime at,
+                        uint32_t status)
+{
+    const struct sched *s = view->sched;
+    const struct sched_qp *from = sched_qp_at(s, sched_wr_at(s, send_ix)->qp);
+
+    if (is_answered(s, from))
+        sched_conclude_send(view, send_ix, time_add(at.ps, from->latency), status);
+}
+
 static void on_completed(void *ctx, const struct fabric_completion *c)
 {
     const struct sched_view *view = *(const struct sched_view **)ctx;
@@ -451,11 +468,12 @@ static void on_completed(void *ctx, const struct fabric_completion *c)
         sched_qp_at(view->sched, sched_wr_at(view->sched, (uint32_t)c->wr_id)->qp);
 
     if (!c->is_recv) {
-        if (!sched_is_reliable(qp))
+        if (!sched_is_reliable(qp) && !is_answered(view->sched, qp))
             sched_finish_sent(view, (uint32_t)c->wr_id, c->at.ps, PROTO_WC_SUCCESS);
     } else if (qp->is_direct) {
         arrive(view, c);
     } else {
+        answer_send(view, (uint32_t)c->peer_wr_id, c->at, PROTO_WC_SUCCESS);
         sched_finish_recv(view, (uint32_t)c->wr_id, (uint32_t)c->peer_wr_id, c->at.ps,
                           c->status == FABRIC_OK);
     }
@@ -466,10 +484,13 @@ static void on_lost(void *ctx, qp_id sender, uint64_t wr_id)
     const struct sched_view *view = *(const struct sched_view **)ctx;
 
     (void)sender;
-    if (sched_wr_at(view->sched, (uint32_t)wr_id)->state == WR_RESPONSE)
+    if (sched_wr_at(view->sched, (uint32_t)wr_id)->state == WR_RESPONSE) {
         sched_response_is_lost(view, (uint32_t)wr_id);
-    else
+    } else {
+        answer_send(view, (uint32_t)wr_id, engine_now(fabric_engine(sched_net(view->sched))),
+                    PROTO_WC_RETRY_EXC);
         sched_lose(view, (uint32_t)wr_id);
+    }
 }
 
 static void on_user_event(void *ctx, uint32_t kind, uint32_t arg)

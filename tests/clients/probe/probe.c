@@ -16,7 +16,8 @@
  * Two ranks, each with its DEVICE, connected over JACCL_COORDINATOR:
  *   rtr        to RTR with source GID index NUMBER: "rtr ERRNO"
  *   wrong      rank 0 to RTR with a GID that is nobody's, NUMBER times, then with the right one
- *   early      rank 0 sends 4 KiB, rank 1 posts its receive 1 ms later: "arrived" or "lost"
+ *   early      rank 0 sends 4 KiB, rank 1 posts its receive 1 ms later: "arrived" or "lost";
+ *              status of the send
  *   idle       rank 0 sends after NUMBER ms of silence; rank 1 says how long the message took
  *   alive      the same, with a message every second meanwhile
  *   wait       rank 1 waits for ever for a message that rank 0, which sleeps NUMBER ms, sends
@@ -58,6 +59,7 @@ struct probe {
     struct side side;
     unsigned rank;
     long number;
+    int status; /* of the last completion */
     const char *program, *device;
 };
 
@@ -215,6 +217,8 @@ static bool take(struct probe *p, long count, int64_t limit_ns)
         if (n < 0 || (n == 0 && limit_ns > 0 && now_ns() - start > limit_ns))
             return false;
         count -= n;
+        if (n > 0)
+            p->status = (int)wc[n - 1].status;
     }
     return true;
 }
@@ -322,7 +326,8 @@ static bool ask_early(struct probe *p)
     if (!connect_pair(p))
         return false;
     if (p->rank == 0)
-        return send_one(p) == 0 && printf("send completion %d\n", take(p, 1, 10000000)) > 0;
+        return send_one(p) == 0 && take(p, 1, 10000000) &&
+               printf("send status %d\n", p->status) > 0;
     rest(1);
     return recv_one(p) == 0 && puts(take(p, 1, 10000000) ? "arrived" : "lost") >= 0;
 }
