@@ -162,6 +162,7 @@ static void build(struct input *in)
         .rank_count = RANKS,
         .seed = 1,
         .unmatched = style & 16 ? FABRIC_DROP : FABRIC_HOLD,
+        .fails_unmatched = (style & 80) == 80,
         .sends_complete_early = true, /* takes more room */
         .max_running = 1 + (style & 3),
         .lease_cap = {style & 4 ? 500 * PS_PER_NS : 0},
