@@ -55,12 +55,12 @@ struct actor {
     struct proto_chan *chan;
     uint32_t number;
     uint32_t thread; /* the kernel's id of it: to ask takes a system call */
-    bool is_used;
     int64_t vt;
     int64_t lease;
     uint64_t calls;   /* other than polls */
     uint64_t charges; /* polls among them */
     int locks;
+    bool is_used;
     bool is_asleep;
     int64_t left; /* the thread's processor time when the program went on, in nanoseconds */
 };
