@@ -398,6 +398,13 @@ void sched_offer(const struct sched_view *view, uint32_t to_ix, uint32_t send_ix
     match(view, receives);
 }
 
+/* Does the sender hear of it only when it has arrived, or has not? Messages of direct queue pairs
+ * meet their receives here, which holds them. */
+static bool is_answered(const struct sched *s, const struct sched_qp *from)
+{
+    return s->fails && !from->is_direct;
+}
+
 void sched_lose(const struct sched_view *view, uint32_t send_ix)
 {
     struct sched *s = view->sched;
@@ -409,6 +416,8 @@ void sched_lose(const struct sched_view *view, uint32_t send_ix)
         sched_finish_sent(view, send_ix,
                           time_add(now, time_max(2 * qp->latency, send->patience_us * PS_PER_US)),
                           PROTO_WC_RETRY_EXC);
+    else if (is_answered(s, qp))
+        sched_finish_sent(view, send_ix, time_add(now, qp->latency), PROTO_WC_RETRY_EXC);
     sched_settle(view, send_ix);
 }
 
@@ -444,21 +453,16 @@ static void arrive(const struct sched_view *view, const struct fabric_completion
         sched_offer(view, from->peer, send_ix);
 }
 
-/* Is it a send of which the sender hears only when it has arrived, or has not? */
-static bool is_answered(const struct sched *s, const struct sched_qp *from)
-{
-    return s->fails && !sched_is_reliable(from) && !sched_is_datagram(from);
-}
-
-/* The sender hears of it, one way later. */
-static void answer_send(const struct sched_view *view, uint32_t send_ix, simtime at,
-                        uint32_t status)
+/* A message has met its receive in the fabric. */
+static void meet(const struct sched_view *view, const struct fabric_completion *c)
 {
     const struct sched *s = view->sched;
+    uint32_t send_ix = (uint32_t)c->peer_wr_id;
     const struct sched_qp *from = sched_qp_at(s, sched_wr_at(s, send_ix)->qp);
 
     if (is_answered(s, from))
-        sched_conclude_send(view, send_ix, time_add(at.ps, from->latency), status);
+        sched_finish_sent(view, send_ix, time_add(c->at.ps, from->latency), PROTO_WC_SUCCESS);
+    sched_finish_recv(view, (uint32_t)c->wr_id, send_ix, c->at.ps, c->status == FABRIC_OK);
 }
 
 static void on_completed(void *ctx, const struct fabric_completion *c)
@@ -473,9 +477,7 @@ static void on_completed(void *ctx, const struct fabric_completion *c)
     } else if (qp->is_direct) {
         arrive(view, c);
     } else {
-        answer_send(view, (uint32_t)c->peer_wr_id, c->at, PROTO_WC_SUCCESS);
-        sched_finish_recv(view, (uint32_t)c->wr_id, (uint32_t)c->peer_wr_id, c->at.ps,
-                          c->status == FABRIC_OK);
+        meet(view, c);
     }
 }
 
@@ -484,13 +486,10 @@ static void on_lost(void *ctx, qp_id sender, uint64_t wr_id)
     const struct sched_view *view = *(const struct sched_view **)ctx;
 
     (void)sender;
-    if (sched_wr_at(view->sched, (uint32_t)wr_id)->state == WR_RESPONSE) {
+    if (sched_wr_at(view->sched, (uint32_t)wr_id)->state == WR_RESPONSE)
         sched_response_is_lost(view, (uint32_t)wr_id);
-    } else {
-        answer_send(view, (uint32_t)wr_id, engine_now(fabric_engine(sched_net(view->sched))),
-                    PROTO_WC_RETRY_EXC);
+    else
         sched_lose(view, (uint32_t)wr_id);
-    }
 }
 
 static void on_user_event(void *ctx, uint32_t kind, uint32_t arg)
