@@ -40,7 +40,6 @@
 #define SECOND_STREAM 102U
 
 #define FOLD_AFTER       20U   /* cheap from 8 on; UCX counts 16 empty polls, then does more */
-#define SPIN_ROUNDS      2000U /* about what a wake-up by the kernel costs */
 #define FRAMES_MAX       4095U /* of a message and of a queue: sim/fabric/fabric.h */
 #define LINE_NOMINAL_BPS UINT64_C(80000000000)
 

@@ -323,7 +323,7 @@ static void find_held_sends(struct run *run)
     }
     if (run->options->profile == PROTO_APPLE && held > 0)
         run_add_finding(run, true, "held-sends", "all ranks",
-                        "%" PRIu64 " sends were held until their receives were posted, most of %s "
+                        "%" PRIu64 " sends were held for lack of a posted receive, most of %s "
                         "(%" PRIu64 "): Macs do that, RoCE's UC loses such messages (--quirk "
                         "drop-unmatched)",
                         held, run_rank_name(run, worst->rank), worst->held_sends);

@@ -65,19 +65,23 @@ uint32_t sched_failed_rtrs(const struct sched *s, uint32_t rank, uint32_t device
     return s->ports[rank][device].failed_rtrs;
 }
 
+void sched_add_held(const struct sched *s, const struct sched_qp *qp, struct sched_held *sum)
+{
+    struct fabric_qp_counters counted = fabric_qp_counters(sched_net(s), (qp_id){qp->fabric});
+
+    sum->sends += counted.held;
+    sum->waited = simspan_add(sum->waited, counted.credit_wait);
+}
+
 struct sched_held sched_held(const struct sched *s, uint32_t rank)
 {
-    struct sched_held held = {.sends = s->ranks[rank].held, .waited = {s->ranks[rank].held_ps}};
+    struct sched_held held = s->ranks[rank].held;
 
     for (uint32_t i = 0; i < s->qp_count; i++) {
         const struct sched_qp *qp = sched_qp_at(s, i);
-        struct fabric_qp_counters counted;
 
-        if (qp->rank != rank || qp->fabric == ID_NONE)
-            continue;
-        counted = fabric_qp_counters(sched_net(s), (qp_id){qp->fabric});
-        held.sends += counted.held;
-        held.waited.ps += counted.credit_wait.ps;
+        if (qp->rank == rank && qp->fabric != ID_NONE)
+            sched_add_held(s, qp, &held);
     }
     return held;
 }

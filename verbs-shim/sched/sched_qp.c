@@ -263,12 +263,12 @@ static void join_peers(const struct sched_view *view, uint32_t ix)
 /* Its queue pair of the fabric goes, and what was counted there stays. */
 static void release_way(struct sched *s, struct sched_qp *qp)
 {
-    struct fabric_qp_counters counted = fabric_qp_counters(sched_net(s), (qp_id){qp->fabric});
+    struct sched_held held = s->ranks[qp->rank].held;
 
+    sched_add_held(s, qp, &held);
     if (!fabric_release_qp(sched_net(s), (qp_id){qp->fabric}))
         return;
-    s->ranks[qp->rank].held += counted.held;
-    s->ranks[qp->rank].held_ps += counted.credit_wait.ps;
+    s->ranks[qp->rank].held = held;
     qp->fabric = ID_NONE;
 }
 

@@ -43,10 +43,9 @@ struct sched_rank {
     host_id host;
     bool has_joined; /* or is not waited for */
     uint32_t qp_count;
-    uint32_t last_client; /* highest number of a client that joined, + 1 */
-    int64_t last_vt;      /* of an actor that is gone */
-    uint64_t held;        /* sends of queue pairs that are gone, which waited for a receive */
-    int64_t held_ps;      /* how long they waited */
+    uint32_t last_client;   /* highest number of a client that joined, + 1 */
+    int64_t last_vt;        /* of an actor that is gone */
+    struct sched_held held; /* of queue pairs that are gone */
 };
 
 struct sched_port {
@@ -332,6 +331,8 @@ void sched_finish_recv(const struct sched_view *view, uint32_t recv, uint32_t se
                        bool is_whole);
 /* Nobody will ever take the message. */
 void sched_lose(const struct sched_view *view, uint32_t send);
+/* Adds what the fabric has counted of the queue pair, which has one there. */
+void sched_add_held(const struct sched *s, const struct sched_qp *qp, struct sched_held *sum);
 /* The first of a list, taken out; the list is not empty. */
 uint32_t sched_pop(const struct sched *s, uint32_t *head);
 void sched_append(const struct sched *s, uint32_t *head, uint32_t *tail, uint32_t ix);

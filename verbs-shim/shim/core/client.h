@@ -28,8 +28,8 @@ void client_leave(void);
 /* Tells the conductor something. */
 void client_ring(enum proto_bell_why why, uint32_t actor);
 
-/* The hub's lock, for the thread with this id of the kernel's. */
-void hub_lock(uint32_t thread);
+/* The hub's lock; own: the kernel's id of the calling thread. */
+void hub_lock(uint32_t own);
 void hub_unlock(void);
 
 /* Gives a slot back. */

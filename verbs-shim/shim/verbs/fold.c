@@ -148,9 +148,8 @@ static void count_poll(struct actor *a, const struct cq *cq)
 }
 
 /* K; 0: nothing is folded. */
-static uint32_t find_length(void)
+static uint32_t find_length(const struct library *library)
 {
-    const struct library *library = library_now();
     uint32_t length = library->agreed->fold_after;
 
     if (length < 2)
@@ -162,9 +161,9 @@ static uint32_t find_length(void)
 
 void fold_after_empty(struct actor *a, const struct cq *cq)
 {
-    const struct proto_agreed *agreed = library_now()->agreed;
-    int64_t poll = agreed->charge[PROTO_CHARGE_POLL_EMPTY];
-    uint32_t after = find_length();
+    const struct library *library = library_now();
+    int64_t poll = library->agreed->charge[PROTO_CHARGE_POLL_EMPTY];
+    uint32_t after = find_length(library);
     bool is_quiet;
     uint32_t period = 0;
 
