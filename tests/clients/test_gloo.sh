@@ -14,8 +14,8 @@ fi
 g++ -std=c++17 -O1 -w -o gloo_check "$root/tests/clients/gloo/gloo_check.cc" -lgloo -libverbs ||
     fail "gloo_check does not compile"
 
-# gloo RANKS MOST: all right, with the same trace also where addresses differ. Not with --parallel:
-# the files in which ranks look for each other are not under the clock.
+# gloo RANKS MOST: all right, with the same trace also where addresses differ. Not with --parallel,
+# whose traces differ for a reason that is not known.
 gloo() {
     traces=
     for options in "" --keep-aslr; do
