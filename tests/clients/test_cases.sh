@@ -62,6 +62,50 @@ says O-10 stderr 'rank 1: ibv_alloc_pd on rdma_en2'
 case_is O-08 0 "$bugs/exo-1543.yaml" -- "$probe" pd rdma_en2
 says O-08 stdout 'pd NULL'
 
+# O-18: Linux at the other end, whose interfaces have long names.
+for profile in apple verbs infiniband; do
+    for file in o-18-linux-peer o-19-above-line-rate; do
+        case_is "$file $profile" 0 --profile $profile "$cases/$file.yaml" -- \
+            "$probe" ping rdma_en1 64 :: "$probe" ping rdma_thunderbolt0 64
+        case_is "$file $profile, second port" 0 --profile $profile "$cases/$file.yaml" -- \
+            "$probe" devices :: "$probe" pd rdma_thunderbolt1
+        says "$file $profile, second port" stdout '\[linux\] pd (ok|NULL)'
+    done
+done
+# The longest that a device may have, and one more.
+long_name() {
+    ifname=$(printf 'port%0*d' "$1" 1)
+    cat <<END
+tbmesh: 1
+name: "a long name"
+macos: "26.3"
+models:
+  chips:
+    - {name: chip, thread_copy: 12 GB/s, thread_reduce: 12 GB/s, host_staging: 12 GB/s, memory_bandwidth: 120 GB/s}
+  machines:
+    - name: long
+      title: "A computer whose interfaces have long names"
+      kind: mac
+      chip: chip
+      memory: [64 GiB]
+      rdma: true
+      ports:
+        - {number: 1, label: "1", ifname: ${ifname%1}0, kind: thunderbolt, generation: 5, rate: 80 Gb/s}
+        - {number: 2, label: "2", ifname: $ifname, kind: thunderbolt, generation: 5, rate: 80 Gb/s}
+machines:
+  - {name: mac, model: long, count: 2}
+cables:
+  - {pair: [mac1, mac2], kind: tb5-1m}
+bridge: {members: none}
+END
+}
+long_name 54 >long.yaml
+case_is "long names" 0 --profile verbs long.yaml -- "$probe" pd "rdma_$ifname"
+says "long names" stdout 'mac2\] pd ok'
+long_name 55 >longer.yaml
+case_is "longer names" 2 --profile verbs longer.yaml -- "$probe" devices
+says "longer names" stderr 'long: the interface name .port0+0. is too long .* at most 58 characters'
+
 # O-19: perftest prints more than the cable carries; the receiver's count is the truth. And why.
 rate() {
     sed -n "s/.*\\] $1 \\([0-9]*\\)\\..*/\\1/p" stdout
@@ -132,6 +176,8 @@ case_is "O-36 few" 0 --ranks 2 "$macs" -- "$probe" wrong rdma_en2 4
 case_is "O-36 wedge" 0 "$bugs/gojaccl-wedge.yaml" -- "$probe" wrong rdma_en2 20
 says "O-36 wedge" stdout 'mac1\] right 110$'
 says "O-36 wedge" stdout 'mac2\] right 0$'
+# What the wedged port refuses is refused, too.
+says "O-36 wedge" stderr 'warning: rank 0 .*RTR on rdma_en2 failed 21 times'
 case_is "O-36 rkey" 0 --ranks 1 "$macs" -- "$probe" rkey
 says "O-36 rkey" stdout '\] rkey 0$'
 

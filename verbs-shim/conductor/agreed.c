@@ -21,6 +21,7 @@
 #include <string.h>
 
 #include "sim/base/arena.h"
+#include "sim/base/err.h"
 #include "sim/base/rng.h"
 #include "sim/base/units.h"
 #include "sim/fabric/cluster.h"
@@ -38,6 +39,8 @@
 #define MAC_FIRST     0x36U /* Thunderbolt interfaces have locally administered addresses */
 #define MAC_STREAM    101U
 #define SECOND_STREAM 102U
+
+#define DEVICE_PREFIX "rdma_"
 
 #define FOLD_AFTER       20U   /* cheap from 8 on; UCX counts 16 empty polls, then does more */
 #define FRAMES_MAX       4095U /* of a message and of a queue: sim/fabric/fabric.h */
@@ -185,7 +188,7 @@ static void fill_device(const struct scenario *scenario, struct cluster_end end,
     bool is_cabled = port->cable.ix != ID_NONE;
     bool is_dead = port->model->is_doubtful && quirk_is_on(quirks, QUIRK_ETHERNET_PORT);
 
-    (void)snprintf(ret->name, sizeof ret->name, "rdma_%.10s", port->model->ifname);
+    (void)snprintf(ret->name, sizeof ret->name, DEVICE_PREFIX "%.58s", port->model->ifname);
     ret->guid[0] = (uint8_t)(GUID_FIRST + end.port);
     for (size_t i = 1; i < 6; i++)
         ret->guid[i] = (uint8_t)(host_bits >> (8 * i));
@@ -204,6 +207,22 @@ static void fill_device(const struct scenario *scenario, struct cluster_end end,
                             ? cable->rate_ab.bps
                             : cable->rate_ba.bps;
     }
+}
+
+bool agreed_check_names(const struct cluster_host *host, struct err *reterr)
+{
+    const size_t most = PROTO_NAME_BYTES - sizeof DEVICE_PREFIX;
+
+    for (size_t i = 0; i < host->port_count; i++) {
+        const struct port_model *model = host->ports[i].model;
+
+        if (model->kind == PORT_THUNDERBOLT && strlen(model->ifname) > most)
+            return err_set(reterr, ERR_LIMIT, (struct src_pos){0},
+                           "%s: the interface name '%s' is too long for the RDMA device of a port: "
+                           "at most %zu characters",
+                           host->model->name, model->ifname, most);
+    }
+    return true;
 }
 
 static void fill_devices(const struct scenario *scenario, host_id host_ix,

@@ -3,9 +3,11 @@
 #ifndef VERBS_SHIM_CONDUCTOR_AGREED_H
 #define VERBS_SHIM_CONDUCTOR_AGREED_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "sim/base/arena.h"
+#include "sim/base/err.h"
 #include "sim/base/ids.h"
 #include "sim/fabric/cluster.h"
 #include "sim/fabric/param.h"
@@ -21,6 +23,9 @@
  */
 void agreed_fill(const struct scenario *scenario, const struct conductor_options *options,
                  const host_id *hosts, uint32_t rank, struct proto_agreed *ret);
+
+/* Does every port's name make a device's, in full and so unlike any other? */
+bool agreed_check_names(const struct cluster_host *host, struct err *reterr);
 
 /* Why the Mac has no device; NULL: it has. */
 const char *agreed_why_no_device(const struct cluster_host *host, const struct quirks *quirks,

@@ -65,7 +65,7 @@ static void put_gid(struct tree *tree, const char *port, uint32_t index, const u
 
 static void put_port(struct tree *tree, const char *folder, const struct proto_device *device)
 {
-    char port[TEXT_MAX / 2];
+    char port[TEXT_MAX - 64];
     char name[TEXT_MAX];
 
     (void)snprintf(port, sizeof port, "%s/ports/1", folder);
@@ -85,7 +85,7 @@ static void put_port(struct tree *tree, const char *folder, const struct proto_d
 static void put_device(struct tree *tree, uint32_t index, const struct proto_device *device)
 {
     const uint8_t *guid = device->guid;
-    char folder[TEXT_MAX / 4];
+    char folder[TEXT_MAX / 2];
     char name[TEXT_MAX];
     char target[TEXT_MAX];
 

@@ -176,7 +176,11 @@ bool run_prepare(struct run *run, struct err *reterr)
     run->decided.cpu = choose_cpu(run);
     run->host_names = arena_alloc_array(&run->arena, run->rank_count, sizeof *run->host_names);
     for (uint32_t r = 0; r < run->rank_count; r++) {
-        run->host_names[r] = run->scenario->cluster.hosts[run->hosts[r].ix].name;
+        const struct cluster_host *host = &run->scenario->cluster.hosts[run->hosts[r].ix];
+
+        if (!agreed_check_names(host, reterr))
+            return false;
+        run->host_names[r] = host->name;
         agreed_fill(run->scenario, run->options, run->hosts, r, &run->agreed[r]);
     }
     return prepare_commands(run, reterr) && find_shim(run, reterr) && make_log_dir(run, reterr) &&

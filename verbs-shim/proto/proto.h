@@ -38,6 +38,7 @@
 #define PROTO_ACTORS_MAX    (PROTO_CLIENTS_MAX * PROTO_CLIENT_ACTORS)
 #define PROTO_DEVICES_MAX   8U
 #define PROTO_GIDS          3U
+#define PROTO_NAME_BYTES    64U   /* of a device's name: IBV_SYSFS_NAME_MAX */
 #define PROTO_CQS_MAX       4096U /* completion queues of a client, over its life */
 #define PROTO_POLLED_MAX    64U   /* queues that an idle actor polls in turn at most */
 #define PROTO_QUIET         128U /* empty polls in a row, and nothing else: it does not act by itself */
@@ -354,8 +355,8 @@ enum proto_port_state { /* values of enum ibv_port_state */
 
 /* A device as its host sees it; fixed for the run. */
 struct proto_device {
-    char name[16];   /* rdma_en2 */
-    uint8_t guid[8]; /* network order */
+    char name[PROTO_NAME_BYTES]; /* rdma_en2 */
+    uint8_t guid[8];             /* network order */
     uint8_t gid[PROTO_GIDS][16];
     uint32_t
         gid_count; /* 2 without an IPv4 address on the port: then there is no GID 1 of that kind */
