@@ -205,11 +205,9 @@ static int resolve_unless_wedged(struct sched *s, const struct sched_qp *from,
                                  uint32_t *ret_device)
 {
     struct sched_port *port = &s->ports[from->rank][from->device];
-    int error;
+    bool is_wedged = s->wedge_after > 0 && port->failed_rtrs >= s->wedge_after;
+    int error = is_wedged ? port->last_failure : resolve(s, from, request, ret_rank, ret_device);
 
-    if (s->wedge_after > 0 && port->failed_rtrs >= s->wedge_after)
-        return port->last_failure;
-    error = resolve(s, from, request, ret_rank, ret_device);
     if (error) {
         port->failed_rtrs++;
         port->last_failure = error;
