@@ -50,7 +50,7 @@ const struct command command_run = {
         "deadlock, or a cable that was cut. 4: the run could not be set up.\n"
         "\n"
         "Quirks, where reports of Macs contradict each other:\n"
-#define X(id, name, value, what, source) "  " name value "\n      " what "\n"
+#define X(id, name, value, places, what, source) "  " name value "\n      " what "\n"
     QUIRK_LIST(X)
 #undef X
         ,

@@ -103,18 +103,17 @@ static void doubt_rest(struct doubts *d)
 static void doubt_quirks(struct doubts *d)
 {
     const struct quirks *quirks = &d->scenario->quirks;
-    struct text names;
 
-    text_init(&names, &d->cli->arena);
     for (int i = 0; i < QUIRK_COUNT; i++) {
-        if (quirk_is_on(quirks, (enum quirk)i) && i != QUIRK_DROP && i != QUIRK_EARLY)
-            text_add_item(&names, ", ", quirk_name((enum quirk)i));
+        const struct src_pos *key = &quirks->keys[i];
+
+        if (quirk_is_on(quirks, (enum quirk)i) && !quirk_acts((enum quirk)i, QUIRK_IN_SIM))
+            d->texts[d->count++] =
+                arena_format(&d->cli->arena,
+                             "%s:%u:%u: the quirk '%s' has no effect here, only "
+                             "on programs under 'tbmesh run'",
+                             key->file, key->line, key->col, quirk_name((enum quirk)i));
     }
-    if ((quirks->on & ~(QUIRK_BIT(DROP) | QUIRK_BIT(EARLY))) != 0)
-        d->texts[d->count++] = arena_format(&d->cli->arena,
-                                            "quirks without an effect here, only on programs under "
-                                            "'tbmesh run': %s",
-                                            names.bytes);
 }
 
 void doubts_add(struct cli *cli, const struct scenario *scenario, const struct check_result *check,
@@ -125,7 +124,8 @@ void doubts_add(struct cli *cli, const struct scenario *scenario, const struct c
         .scenario = scenario,
         .check = check,
         .result = result,
-        .texts = arena_alloc_array(&cli->arena, head->warning_count + scenario->fault_count + 4,
+        .texts = arena_alloc_array(&cli->arena,
+                                   head->warning_count + scenario->fault_count + QUIRK_COUNT + 3,
                                    sizeof *d.texts),
     };
 

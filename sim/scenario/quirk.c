@@ -12,8 +12,9 @@
 
 static const struct {
     const char *name, *value;
+    uint32_t places; /* a sum of enum quirk_place */
 } table[QUIRK_COUNT] = {
-#define X(id, name, value, what, source) {name, value},
+#define X(id, name, value, places, what, source) {name, value, places},
     QUIRK_LIST(X)
 #undef X
 };
@@ -31,6 +32,11 @@ const char *quirk_form(enum quirk quirk)
 bool quirk_has_value(enum quirk quirk)
 {
     return table[quirk].value[0] != '\0';
+}
+
+bool quirk_acts(enum quirk quirk, enum quirk_place place)
+{
+    return (table[quirk].places & (uint32_t)place) != 0;
 }
 
 /* Numbers of the kind, with slashes between. */
@@ -103,6 +109,7 @@ bool quirk_switch(enum quirk quirk, const struct quirk_text *text, struct quirks
         return false;
     quirks->on |= QUIRK_BIT_OF(quirk);
     quirks->values[quirk] = text->value;
+    quirks->keys[quirk] = text->key;
     return true;
 }
 
@@ -125,8 +132,10 @@ void quirks_add(struct quirks *quirks, const struct quirks *more)
 {
     quirks->on |= more->on;
     for (int i = 0; i < QUIRK_COUNT; i++) {
-        if (quirk_is_on(more, (enum quirk)i))
-            quirks->values[i] = more->values[i];
+        if (!quirk_is_on(more, (enum quirk)i))
+            continue;
+        quirks->values[i] = more->values[i];
+        quirks->keys[i] = more->keys[i];
     }
     if (quirk_is_on(more, QUIRK_LIMITS)) {
         quirks->max_qp = more->max_qp;

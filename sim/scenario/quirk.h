@@ -16,7 +16,8 @@ struct quirks {
     uint32_t max_qp, max_cq, max_pd;
     uint32_t wedge_after;
     simspan idle_after, idle_wake;
-    const char *values[QUIRK_COUNT]; /* as given, borrowed; NULL: none */
+    const char *values[QUIRK_COUNT];  /* as given, borrowed; NULL: none */
+    struct src_pos keys[QUIRK_COUNT]; /* that switched it on; no file: the command line */
 };
 
 static inline bool quirk_is_on(const struct quirks *quirks, enum quirk quirk)
@@ -26,8 +27,9 @@ static inline bool quirk_is_on(const struct quirks *quirks, enum quirk quirk)
 
 /* A value as the user wrote it, and where. */
 struct quirk_text {
-    const char *value; /* NULL: none. It must live as long as the quirks. */
-    struct src_pos pos;
+    const char *value;  /* NULL: none. It must live as long as the quirks. */
+    struct src_pos pos; /* of the value */
+    struct src_pos key;
 };
 
 /* Switches one on. Whether it takes a value is checked by the caller. */
@@ -42,5 +44,7 @@ const char *quirk_name(enum quirk quirk);
 /* "=QP/CQ/PD", or "" where there is no value. */
 const char *quirk_form(enum quirk quirk);
 bool quirk_has_value(enum quirk quirk);
+/* Does it change anything there? */
+bool quirk_acts(enum quirk quirk, enum quirk_place place);
 
 #endif

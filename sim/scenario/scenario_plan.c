@@ -57,6 +57,13 @@ void build_parameters(struct build *build, const struct schema_value *parameters
     err_list_take(build->errs, &err);
 }
 
+/* A key of `profile` says the same as the quirk. */
+static void imply_quirk(struct build *build, enum quirk quirk, const struct schema_value *value)
+{
+    build->scenario->quirks.on |= QUIRK_BIT_OF(quirk);
+    build->scenario->quirks.keys[quirk] = value->node->key_pos;
+}
+
 void build_profile(struct build *build, const struct schema_value *profile)
 {
     static const char *const unmatched_names[] = {"hold", "drop"};
@@ -76,9 +83,9 @@ void build_profile(struct build *build, const struct schema_value *profile)
     build->scenario->unmatched = (enum fabric_unmatched)v[0].number;
     build->send_completion = (enum fabric_send_completion)v[1].number;
     if (build->scenario->unmatched == FABRIC_DROP)
-        build->scenario->quirks.on |= QUIRK_BIT(DROP);
+        imply_quirk(build, QUIRK_DROP, &v[0]);
     if (build->send_completion == FABRIC_SEND_WHEN_QUEUED)
-        build->scenario->quirks.on |= QUIRK_BIT(EARLY);
+        imply_quirk(build, QUIRK_EARLY, &v[1]);
 }
 
 void build_quirks(struct build *build, const struct schema_value *section)
@@ -98,7 +105,9 @@ void build_quirks(struct build *build, const struct schema_value *section)
     for (int i = 0; i < QUIRK_COUNT; i++) {
         struct err err = {0};
         bool has_value = quirk_has_value((enum quirk)i);
-        const struct quirk_text text = {.value = has_value ? v[i].text : NULL, .pos = v[i].pos};
+        const struct quirk_text text = {.value = has_value ? v[i].text : NULL,
+                                        .pos = v[i].pos,
+                                        .key = v[i].node ? v[i].node->key_pos : v[i].pos};
 
         if (v[i].is_set && (has_value || v[i].number != 0) &&
             !quirk_switch((enum quirk)i, &text, quirks, &err))

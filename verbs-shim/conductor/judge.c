@@ -479,6 +479,7 @@ void run_judge(struct run *run)
             worst = own;
     }
     find_held_sends(run);
+    run_find_idle_quirks(run);
     /* A rank that failed is the reason for what became of those who waited for it. */
     outcome->verdict = judge_end(run);
     if (worst != RUN_OK)

@@ -138,6 +138,9 @@ void run_add_finding(struct run *run, bool is_warning, const char *id, const cha
 /* "rank 2 (studio3)" */
 const char *run_rank_name(struct run *run, uint32_t rank);
 
+/* quirk_effect.c: what is switched on, and cannot change anything here. */
+void run_find_idle_quirks(struct run *run);
+
 /* prepare.c: everything that can be found wrong before anything starts. */
 bool run_prepare(struct run *run, struct err *reterr);
 /* Is it a program that starts ranks, and gives them numbers? */

@@ -12,6 +12,10 @@
  *   share      limits of a second process of this Mac while the first one has one of each
  *   teardown   a region's end with the queue pair in ERR, and with it gone: "unmap ERRNO ERRNO"
  *   rkey       the remote key of a region with all access
+ *   gids       of the port, and whether the second is made of an IPv4 address: "gids 3 ipv4"
+ *   local      a region with LOCAL_WRITE alone: "local ERRNO"
+ *   before     a receive that is posted in INIT: "before ERRNO"
+ *   bad        does a list of receives, the second of which is bad, say so? "bad ERRNO named"
  *
  * Two ranks, each with its DEVICE, connected over JACCL_COORDINATOR:
  *   rtr        to RTR with source GID index NUMBER: "rtr ERRNO"
@@ -262,6 +266,45 @@ static bool ask_teardown(struct probe *p)
     return printf("unmap %d %d\n", in_error, gone) > 0;
 }
 
+static bool ask_gids(struct probe *p)
+{
+    static const uint8_t mapped[12] = {[10] = 0xff, [11] = 0xff};
+    struct ibv_port_attr port;
+    union ibv_gid gid;
+
+    if (ibv_query_port(p->context, 1, &port) || ibv_query_gid(p->context, 1, 1, &gid))
+        return false;
+    return printf("gids %d %s\n", port.gid_tbl_len,
+                  memcmp(gid.raw, mapped, sizeof mapped) == 0 ? "ipv4" : "fe80") > 0;
+}
+
+static bool ask_local(struct probe *p)
+{
+    if (!make_objects(p))
+        return false;
+    errno = 0;
+    return printf("local %d\n",
+                  ibv_reg_mr(p->pd, p->memory, BYTES, IBV_ACCESS_LOCAL_WRITE) ? 0 : errno) > 0;
+}
+
+static bool ask_before(struct probe *p)
+{
+    return make_objects(p) && to_init(p->qp) == 0 && printf("before %d\n", recv_one(p)) > 0;
+}
+
+static bool ask_bad(struct probe *p)
+{
+    struct ibv_recv_wr *bad = NULL;
+    struct ibv_recv_wr second = {.wr_id = 2, .num_sge = 1000};
+    struct ibv_recv_wr first = {.wr_id = 1, .next = &second};
+    int error;
+
+    if (!connect_pair(p))
+        return false;
+    error = ibv_post_recv(p->qp, &first, &bad);
+    return printf("bad %d %s\n", error, bad == &second ? "named" : "not named") > 0;
+}
+
 static bool ask_limits(struct probe *p)
 {
     const struct ibv_qp_init_attr init = {
@@ -446,7 +489,9 @@ static bool ask(struct probe *p, const char *question)
                      {"teardown", ask_teardown}, {"rtr", ask_rtr},
                      {"wrong", ask_wrong},       {"early", ask_early},
                      {"ping", ask_ping},         {"wait", ask_wait},
-                     {"pace", ask_pace},         {"share", ask_share}};
+                     {"pace", ask_pace},         {"share", ask_share},
+                     {"gids", ask_gids},         {"local", ask_local},
+                     {"before", ask_before},     {"bad", ask_bad}};
 
     if (strcmp(question, "idle") == 0)
         return ask_idle(p, 0);

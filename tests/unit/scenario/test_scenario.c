@@ -528,6 +528,8 @@ Test(scenario, quirks_are_switched_on_and_are_what_the_profile_says)
     cr_expect_eq(s.quirks.idle_wake.ps, INT64_C(3000000000000));
     cr_expect_str_eq(s.quirks.values[QUIRK_LIMITS], "3/6/5");
     cr_expect_null(s.quirks.values[QUIRK_CRASH_ON_CUT]);
+    cr_expect_eq(s.quirks.keys[QUIRK_LIMITS].col, 10);
+    cr_expect_eq(s.quirks.keys[QUIRK_WEDGE].line, 8);
     cr_expect_eq(s.unmatched, FABRIC_HOLD);
     cr_expect_eq(s.items[0].send_completion, FABRIC_SEND_WHEN_QUEUED);
     scenario_done(&s);
@@ -536,6 +538,8 @@ Test(scenario, quirks_are_switched_on_and_are_what_the_profile_says)
     text = files_text("s.yaml", bytes);
     parse_good("profile", &text, &s);
     cr_expect_eq(s.quirks.on, QUIRK_BIT(DROP));
+    cr_expect_eq(s.quirks.keys[QUIRK_DROP].line, 8);
+    cr_expect_eq(s.quirks.keys[QUIRK_DROP].col, 11);
     scenario_done(&s);
 
     (void)snprintf(bytes, sizeof bytes, "%squirks: {drop-unmatched: on}\n", machines);
@@ -564,6 +568,7 @@ Test(scenario, quirks_of_two_origins_add_up)
     cr_expect_eq(file.wedge_after, 9);
     cr_expect_str_eq(file.values[QUIRK_WEDGE], "9");
     cr_expect_eq(file.idle_wake.ps, INT64_C(2000000000));
+    cr_expect_null(file.keys[QUIRK_WEDGE].file);
     cr_expect_not(quirk_take("wedge", &file, &err));
     cr_expect_not(quirk_take("no-bad-wr=1", &file, &err));
     cr_expect_not(quirk_take("no-bad", &file, &err));
