@@ -129,7 +129,7 @@ static void check_locks(void)
     CHECK(fcntl(second, F_OFD_SETLK, &lock) == -1 && (errno == EAGAIN || errno == EACCES));
     begun = emu_now();
     CHECK(pthread_create(&thread, NULL, unlock_later, &first) == 0);
-    CHECK(fcntl(second, F_OFD_SETLKW, &lock) == 0);
+    CHECK(fcntl64(second, F_OFD_SETLKW, &lock) == 0);
     CHECK(emu_now() - begun >= LATER * US && emu_now() - begun < LATER * US + 500 * US);
     CHECK(pthread_join(thread, NULL) == 0);
     CHECK(lockf(-1, F_LOCK, 0) == -1 && errno == EBADF);

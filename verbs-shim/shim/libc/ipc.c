@@ -117,16 +117,8 @@ SHIM_EXPORT int fcntl(int fd, int command, ...)
     return control(fd, command, arg);
 }
 
-SHIM_EXPORT int fcntl64(int fd, int command, ...)
-{
-    va_list args;
-    void *arg;
-
-    va_start(args, command);
-    arg = va_arg(args, void *);
-    va_end(args);
-    return control(fd, command, arg);
-}
+/* The same, for programs with large files: the two have had one off_t on 64 bits ever since. */
+SHIM_EXPORT int fcntl64(int fd, int command, ...) __attribute__((alias("fcntl")));
 
 SHIM_EXPORT int lockf(int fd, int command, off_t length)
 {
