@@ -3,10 +3,12 @@
  * it without time passing, and nothing of either disturbs the other. */
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/sched.h>
 #include <sched.h>
 #include <signal.h>
 #include <spawn.h>
 #include <string.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -30,6 +32,43 @@ static int has_real_clock(void)
     for (volatile int i = 0; i < 20000000; i++)
         continue;
     return emu_now() - begun > MS;
+}
+
+/* On a copy of the parent's memory. */
+static int run_clone(void *arg)
+{
+    _exit(has_real_clock() ? *(int *)arg : 1);
+}
+
+/* By number, past the C library's fork. */
+static void check_raw_fork(void)
+{
+    static char stack[65536] __attribute__((aligned(16)));
+    struct clone_args args = {.exit_signal = SIGCHLD};
+    int64_t begun = emu_now();
+    int wanted = 46;
+    long child;
+
+#ifdef SYS_fork
+    child = syscall(SYS_fork);
+    if (child == 0)
+        _exit(has_real_clock() ? 43 : 1);
+    CHECK(end_of((pid_t)child) == 43);
+    child = syscall(SYS_vfork);
+    if (child == 0)
+        _exit(has_real_clock() ? 44 : 1);
+    CHECK(end_of((pid_t)child) == 44);
+#endif
+    child = syscall(SYS_clone, (long)SIGCHLD, NULL, NULL, NULL, 0L);
+    if (child == 0)
+        _exit(has_real_clock() ? 45 : 1);
+    CHECK(end_of((pid_t)child) == 45);
+    CHECK(end_of(clone(run_clone, stack + sizeof(stack), SIGCHLD, &wanted)) == 46);
+    child = syscall(SYS_clone3, &args, sizeof(args));
+    if (child == 0)
+        _exit(has_real_clock() ? 47 : 1);
+    CHECK(end_of((pid_t)child) == 47);
+    CHECK(emu_now() - begun < MS);
 }
 
 static void check_fork(void)
@@ -166,6 +205,7 @@ static void check_closing(void)
 int main(void)
 {
     check_fork();
+    check_raw_fork();
     check_exec();
     check_popen();
     check_stream();

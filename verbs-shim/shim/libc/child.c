@@ -3,15 +3,20 @@
  * DOC: Other processes
  *
  * A child of fork is not under the clock: it has no channel. Its copy of our tables starts empty.
- * What it execs joins by itself if it is a client. vfork and posix_spawn need nothing: the child
- * runs none of our code before exec.
+ * What it execs joins by itself if it is a client. The same holds for _Fork, for clone without
+ * CLONE_VM, and for those calls by number (syscall.c). vfork and posix_spawn need nothing: the
+ * child runs none of our code before exec.
  *
  * A child may be a client of the same run, so its parent must not keep the turn while it waits.
  * The C library's system() would; ours is spawned and waited for here. wordexp() still waits with
  * the turn.
  */
+#include "verbs-shim/shim/libc/child.h"
+
 #include <errno.h>
+#include <sched.h>
 #include <spawn.h>
+#include <stdarg.h>
 #include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
@@ -31,17 +36,55 @@ __attribute__((constructor)) static void on_load(void)
     (void)pthread_atfork(NULL, NULL, forget);
 }
 
+void child_begun(void)
+{
+    if (!client_is_joined())
+        return;
+    client_forget();
+    forget();
+}
+
 /* The fork that calls no handlers. */
 // NOLINTNEXTLINE(bugprone-reserved-identifier,readability-identifier-naming): the C library's name
 SHIM_EXPORT pid_t _Fork(void)
 {
     pid_t child = REAL(_Fork)();
 
-    if (child == 0 && client_is_joined()) {
-        client_forget();
-        forget();
-    }
+    if (child == 0)
+        child_begun();
     return child;
+}
+
+struct begin {
+    int (*run)(void *arg);
+    void *arg;
+};
+
+/* The child reads its own copy of what its parent had on the stack. */
+static int run_child(void *ctx)
+{
+    struct begin begin = *(struct begin *)ctx;
+
+    child_begun();
+    return begin.run(begin.arg);
+}
+
+SHIM_EXPORT int clone(int (*run)(void *arg), void *stack, int flags, void *arg, ...)
+{
+    struct begin begin = {.run = run, .arg = arg};
+    va_list args;
+    pid_t *parent_id;
+    void *tls;
+    pid_t *child_id;
+
+    va_start(args, arg);
+    parent_id = va_arg(args, pid_t *);
+    tls = va_arg(args, void *);
+    child_id = va_arg(args, pid_t *);
+    va_end(args);
+    if (!run || (flags & CLONE_VM))
+        return REAL(clone)(run, stack, flags, arg, parent_id, tls, child_id);
+    return REAL(clone)(run_child, stack, flags, &begin, parent_id, tls, child_id);
 }
 
 struct child_wait {

@@ -192,6 +192,7 @@ struct sembuf;
     X(msgsnd, int, (int, const void *, size_t, int))                                               \
     X(msgrcv, ssize_t, (int, void *, size_t, long, int))                                           \
     X(close_range, int, (unsigned, unsigned, int))                                                 \
+    X(clone, int, (int (*)(void *), void *, int, void *, ...))                                     \
     X(_Fork, pid_t, (void))                                                                        \
     /* dl.c */                                                                                     \
     X(dlopen, void *, (const char *, int))

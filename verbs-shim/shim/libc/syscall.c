@@ -6,6 +6,7 @@
  * function, where that is one of ours.
  */
 #include <errno.h>
+#include <linux/sched.h>
 #include <sched.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -16,6 +17,7 @@
 #include <unistd.h>
 
 #include "verbs-shim/shim/actor.h"
+#include "verbs-shim/shim/libc/child.h"
 #include "verbs-shim/shim/libc/futex.h"
 #include "verbs-shim/shim/libc/real.h"
 
@@ -30,6 +32,48 @@ static void *as_pointer(long value)
 
     memcpy(&pointer, &value, sizeof(pointer));
     return pointer;
+}
+
+/* Does the call make a process with a memory of its own? */
+static bool makes_process(const struct call *c)
+{
+    const struct clone_args *args = as_pointer(c->arg[0]);
+
+    switch (c->number) {
+#ifdef SYS_fork
+    case SYS_fork:
+    case SYS_vfork:
+        return true;
+#endif
+    case SYS_clone:
+        return (c->arg[0] & CLONE_VM) == 0;
+    case SYS_clone3:
+        return args && (args->flags & CLONE_VM) == 0;
+    default:
+        return false;
+    }
+}
+
+static long call_kernel(const struct call *c)
+{
+    return REAL(syscall)(c->number, c->arg[0], c->arg[1], c->arg[2], c->arg[3], c->arg[4],
+                         c->arg[5]);
+}
+
+/* The child of vfork would return through frames that its parent still needs: it gets a copy. */
+static long make_process(const struct call *c)
+{
+    struct call own = *c;
+    long child;
+
+#ifdef SYS_fork
+    if (c->number == SYS_vfork)
+        own.number = SYS_fork;
+#endif
+    child = call_kernel(&own);
+    if (child == 0)
+        child_begun();
+    return child;
 }
 
 /* True: the call was served and *ret is what syscall() returns. */
@@ -63,6 +107,16 @@ static bool serve_call(struct actor *a, const struct call *c, long *ret)
     }
 }
 
+/* Also from threads that are not under the clock. */
+static bool serve_anybody(const struct call *c, long *ret)
+{
+    if (makes_process(c)) {
+        *ret = make_process(c);
+        return true;
+    }
+    return false;
+}
+
 SHIM_EXPORT long syscall(long number, ...)
 {
     struct actor *a = actor_self();
@@ -74,7 +128,7 @@ SHIM_EXPORT long syscall(long number, ...)
     for (size_t i = 0; i < sizeof(c.arg) / sizeof(*c.arg); i++)
         c.arg[i] = va_arg(args, long);
     va_end(args);
-    if (a && serve_call(a, &c, &result))
+    if (serve_anybody(&c, &result) || (a && serve_call(a, &c, &result)))
         return result;
-    return REAL(syscall)(number, c.arg[0], c.arg[1], c.arg[2], c.arg[3], c.arg[4], c.arg[5]);
+    return call_kernel(&c);
 }
