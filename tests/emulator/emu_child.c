@@ -196,6 +196,10 @@ static void check_closing(void)
         (void)close(fd);
     closefrom(3);
     CHECK(close_range(3, ~0U, 0) == 0);
+    for (int fd = 3; fd < 1024; fd++)
+        (void)syscall(SYS_close, fd);
+    CHECK(syscall(SYS_close_range, 3U, ~0U, 0) == 0);
+    CHECK(syscall(SYS_dup3, 2, 500, 0) == 500 && syscall(SYS_close, 500) == 0);
     for (int fd = 490; fd < 520; fd++)
         CHECK(dup2(2, fd) == fd);
     CHECK(usleep(1000) == 0);

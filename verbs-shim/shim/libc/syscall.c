@@ -114,7 +114,24 @@ static bool serve_anybody(const struct call *c, long *ret)
         *ret = make_process(c);
         return true;
     }
-    return false;
+    switch (c->number) {
+    case SYS_close:
+        *ret = close((int)c->arg[0]);
+        return true;
+    case SYS_close_range:
+        *ret = close_range((unsigned)c->arg[0], (unsigned)c->arg[1], (int)c->arg[2]);
+        return true;
+#ifdef SYS_dup2
+    case SYS_dup2:
+        *ret = dup2((int)c->arg[0], (int)c->arg[1]);
+        return true;
+#endif
+    case SYS_dup3:
+        *ret = dup3((int)c->arg[0], (int)c->arg[1], (int)c->arg[2]);
+        return true;
+    default:
+        return false;
+    }
 }
 
 SHIM_EXPORT long syscall(long number, ...)
