@@ -25,6 +25,7 @@
  * With a second word, `lock`, it does so with the scheduler's lock in its hand.
  */
 #define _GNU_SOURCE
+#include <dlfcn.h>
 #include <signal.h>
 #include <stdatomic.h>
 #include <stdbool.h>
@@ -143,6 +144,19 @@ static uint64_t overflow(uint64_t depth)
     return overflow(depth + 1) + here[depth % 512];
 }
 
+/* By the C library's own function, not by whatever stands before it. */
+static void close_unseen(void)
+{
+    void *library = dlopen("libc.so.6", RTLD_NOW);
+    void *address = library ? dlsym(library, "syscall") : NULL;
+    long (*call)(long number, ...);
+
+    if (!address)
+        exit(3);
+    memcpy(&call, &address, sizeof call);
+    (void)call(SYS_close_range, 3, ~0U, 0);
+}
+
 static void exit_again(void)
 {
     exit(7);
@@ -242,7 +256,7 @@ static bool withdraw(const char *how)
     if (strcmp(how, "unmap") == 0)
         unmap_all();
     else if (strcmp(how, "files") == 0)
-        (void)syscall(SYS_close_range, 3, ~0U, 0);
+        close_unseen();
     else if (strcmp(how, "daemon") != 0 || daemon(1, 1) != 0)
         return false;
     return true;
