@@ -29,7 +29,7 @@ says "ranks that poll for ever" stdout '^verdict deadlock'
 one_rogue "a rank that hangs" 3 hang
 says "a rank that hangs" stderr 'deadlock: rank 2 \(studio3\): waits for something'
 one_rogue "a rank that computes for ever" 3 spin
-says "a rank that computes for ever" stderr 'deadlock: rank 2 \(studio3\): computes'
+says "a rank that computes for ever" stderr 'deadlock: rank 2 \(studio3\): computes .*count rounds'
 one_rogue "a rank that damages the others" 1 write
 says "a rank that damages the others" stderr 'crashed: .*wrote into'
 
@@ -53,6 +53,11 @@ for others in "watch watch" "watch ok" "nap nap"; do
     run "for ever, $others" 3 timeout 30 "$tbmesh" run --patience 1 --ranks 2 "$macs" -- \
         "$rogue" "$1" :: "$rogue" "$2"
     says "for ever, $others" stderr 'deadlock: all ranks: the programs. time has gone on'
+    count=$(grep -c 'deadlock: rank 1 (studio2): had exited with 0 at [0-9.]* us' stderr) || true
+    [ "$count" = "$(echo "$others" | grep -c ok)" ] || {
+        fail "for ever, $others: rank 1 had exited, or not"
+        cat stderr
+    }
 done
 
 # Two messages against three: who waits for whom.

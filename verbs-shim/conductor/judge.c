@@ -357,6 +357,18 @@ static enum run_verdict find_rank(struct run *run, const struct run_rank *rank)
     return RUN_OK;
 }
 
+/* Those who have left of their own accord: the others may wait for one of them. */
+static void find_leavers(struct run *run, const char *id)
+{
+    for (size_t r = 0; r < run->outcome->rank_count; r++) {
+        const struct run_rank *rank = &run->outcome->ranks[r];
+
+        if (!rank->is_stopped && !rank->is_signal && rank->exit == 0)
+            run_add_finding(run, false, id, run_rank_name(run, rank->rank),
+                            "had exited with 0 at %.3f us", (double)rank->ended.ps / PS_PER_US);
+    }
+}
+
 static enum run_verdict judge_end(struct run *run)
 {
     switch (run->end) {
@@ -389,7 +401,8 @@ static enum run_verdict judge_end(struct run *run)
         run_add_finding(run, false, run->stray_computes ? "computes" : "hangs",
                         run_rank_name(run, run->stray_client / PROTO_RANK_CLIENTS),
                         run->stray_computes
-                            ? "computes without a call that the clock knows: it may spin on memory"
+                            ? "computes without a call that the clock knows: it may count rounds "
+                              "while it waits for memory to change"
                             : "waits for something that the clock knows nothing of, and keeps "
                               "everybody waiting");
         return RUN_DEADLOCK;
@@ -398,6 +411,7 @@ static enum run_verdict judge_end(struct run *run)
                         "the programs' time has gone on by %.1f s, and nothing has reached any of "
                         "them: they wait, and look at the clock or sleep",
                         (double)(run->latest.ps - run->arrival_latest.ps) / (double)PS_PER_S);
+        find_leavers(run, "livelock");
         return RUN_DEADLOCK;
     case RUN_MISSING:
         run_add_finding(run, false, "missing", "all ranks",
