@@ -15,6 +15,7 @@
 #include "sim/base/arena.h"
 #include "sim/base/ids.h"
 #include "sim/base/mem.h"
+#include "sim/base/text.h"
 #include "sim/base/units.h"
 #include "sim/core/engine.h"
 #include "sim/fabric/cluster.h"
@@ -22,6 +23,7 @@
 #include "sim/fabric/model.h"
 #include "sim/fabric/param.h"
 #include "sim/fabric/quirk.h"
+#include "sim/report/human.h"
 #include "sim/scenario/quirk.h"
 #include "sim/scenario/scenario.h"
 #include "verbs-shim/conductor/agreed.h"
@@ -33,9 +35,10 @@
 #include "verbs-shim/proto/proto.h"
 #include "verbs-shim/sched/sched.h"
 
-#define TEXT_MAX     512
-#define FINDINGS_MAX 64U
-#define RETRIES_MANY 5U /* failed RTRs of a port; how many wedge it is not published */
+#define TEXT_MAX      1024
+#define FINDINGS_MAX  64U
+#define HOLDERS_NAMED 3U /* queue pairs that held-sends names */
+#define RETRIES_MANY  5U /* failed RTRs of a port; how many wedge it is not published */
 
 static char *copy(const char *text)
 {
@@ -309,24 +312,79 @@ static void find_retries(struct run *run, const struct run_rank *rank, const cha
     }
 }
 
+/* A queue pair whose sends were held. */
+struct holder {
+    uint32_t qp;
+    struct sched_held held;
+};
+
+/* Is `a` named before `b`? Queue pairs are numbered in the order of their making. */
+static bool is_worse(const struct holder *a, const struct holder *b)
+{
+    if (a->held.sends != b->held.sends)
+        return a->held.sends > b->held.sends;
+    return a->held.waited.ps > b->held.waited.ps;
+}
+
+/* The worst first. Returns how many queue pairs held sends; ret[HOLDERS_NAMED] has the first. */
+static uint32_t find_holders(const struct sched *s, struct holder *ret)
+{
+    uint32_t count = 0;
+
+    for (uint32_t i = 0; i < sched_qp_count(s); i++) {
+        struct holder next = {i, sched_held_of(s, i)};
+        uint32_t at = count < HOLDERS_NAMED ? count : HOLDERS_NAMED;
+
+        if (next.held.sends == 0)
+            continue;
+        count++;
+        for (; at > 0 && is_worse(&next, &ret[at - 1]); at--) {
+            if (at < HOLDERS_NAMED)
+                ret[at] = ret[at - 1];
+        }
+        if (at < HOLDERS_NAMED)
+            ret[at] = next;
+    }
+    return count;
+}
+
+/* "rank 0 (studio1), rdma_en2, queue pair 0x900 to rank 1 (studio2): 3, 12.0 us; ..." */
+static const char *name_holders(struct run *run)
+{
+    const struct sched *s = run->memory.view.sched;
+    struct holder holders[HOLDERS_NAMED];
+    uint32_t count = find_holders(s, holders);
+    struct text text;
+
+    text_init(&text, &run->arena);
+    for (uint32_t i = 0; i < count && i < HOLDERS_NAMED; i++) {
+        const struct sched_qp_info qp = sched_qp_info(s, holders[i].qp);
+        char span[HUMAN_TEXT_MAX];
+
+        human_span(span, holders[i].held.waited);
+        text_add(&text, "%s%s, %s, queue pair 0x%x to %s: %" PRIu64 ", %s", i ? "; " : "",
+                 run_rank_name(run, qp.rank), run->agreed[qp.rank].device[qp.device].name,
+                 qp.qp_num, qp.peer_rank == ID_NONE ? "nobody" : run_rank_name(run, qp.peer_rank),
+                 holders[i].held.sends, span);
+    }
+    if (count > HOLDERS_NAMED)
+        text_add(&text, "; and %u more queue pairs", count - HOLDERS_NAMED);
+    return text.bytes;
+}
+
 /* Macs hold a message until there is a receive for it, and programs may come to rely on that. */
 static void find_held_sends(struct run *run)
 {
     const struct run_outcome *outcome = run->outcome;
-    const struct run_rank *worst = &outcome->ranks[0];
     uint64_t held = 0;
 
-    for (size_t r = 0; r < outcome->rank_count; r++) {
+    for (size_t r = 0; r < outcome->rank_count; r++)
         held += outcome->ranks[r].held_sends;
-        if (outcome->ranks[r].held_sends > worst->held_sends)
-            worst = &outcome->ranks[r];
-    }
     if (run->options->profile == PROTO_APPLE && held > 0)
         run_add_finding(run, true, "held-sends", "all ranks",
-                        "%" PRIu64 " sends were held for lack of a posted receive, most of %s "
-                        "(%" PRIu64 "): Macs do that, RoCE's UC loses such messages (--quirk "
-                        "drop-unmatched)",
-                        held, run_rank_name(run, worst->rank), worst->held_sends);
+                        "%" PRIu64 " send%s held for lack of a posted receive: Macs do that, "
+                        "RoCE's UC loses such messages (--quirk drop-unmatched); %s",
+                        held, held == 1 ? " was" : "s were", name_holders(run));
 }
 
 /* What the rank's own end says; the worst over all ranks counts. */

@@ -125,6 +125,8 @@ struct sched_held {
     simspan waited;
 };
 struct sched_held sched_held(const struct sched *s, uint32_t rank);
+/* The same of one queue pair, also when it is gone. */
+struct sched_held sched_held_of(const struct sched *s, uint32_t qp);
 uint64_t sched_bytes(const struct sched *s, uint32_t from_rank, uint32_t to_rank);
 uint64_t sched_messages(const struct sched *s, uint32_t from_rank, uint32_t to_rank);
 

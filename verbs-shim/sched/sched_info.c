@@ -65,25 +65,37 @@ uint32_t sched_failed_rtrs(const struct sched *s, uint32_t rank, uint32_t device
     return s->ports[rank][device].failed_rtrs;
 }
 
-void sched_add_held(const struct sched *s, const struct sched_qp *qp, struct sched_held *sum)
+struct sched_held sched_count_held(const struct sched *s, const struct sched_qp *qp)
 {
-    struct fabric_qp_counters counted = fabric_qp_counters(sched_net(s), (qp_id){qp->fabric});
+    struct sched_held held = qp->past;
 
-    sum->sends += counted.held;
-    sum->waited = simspan_add(sum->waited, counted.credit_wait);
+    if (qp->fabric != ID_NONE) {
+        struct fabric_qp_counters counted = fabric_qp_counters(sched_net(s), (qp_id){qp->fabric});
+
+        held.sends += counted.held;
+        held.waited = simspan_add(held.waited, counted.credit_wait);
+    }
+    return held;
+}
+
+struct sched_held sched_held_of(const struct sched *s, uint32_t qp)
+{
+    return sched_count_held(s, sched_qp_at(s, qp));
 }
 
 struct sched_held sched_held(const struct sched *s, uint32_t rank)
 {
-    struct sched_held held = s->ranks[rank].held;
+    struct sched_held sum = {0};
 
     for (uint32_t i = 0; i < s->qp_count; i++) {
-        const struct sched_qp *qp = sched_qp_at(s, i);
+        struct sched_held held = {0};
 
-        if (qp->rank == rank && qp->fabric != ID_NONE)
-            sched_add_held(s, qp, &held);
+        if (sched_qp_at(s, i)->rank == rank)
+            held = sched_held_of(s, i);
+        sum.sends += held.sends;
+        sum.waited = simspan_add(sum.waited, held.waited);
     }
-    return held;
+    return sum;
 }
 
 uint64_t sched_bytes(const struct sched *s, uint32_t from_rank, uint32_t to_rank)

@@ -261,12 +261,11 @@ static void join_peers(const struct sched_view *view, uint32_t ix)
 /* Its queue pair of the fabric goes, and what was counted there stays. */
 static void release_way(struct sched *s, struct sched_qp *qp)
 {
-    struct sched_held held = s->ranks[qp->rank].held;
+    struct sched_held held = sched_count_held(s, qp);
 
-    sched_add_held(s, qp, &held);
     if (!fabric_release_qp(sched_net(s), (qp_id){qp->fabric}))
         return;
-    s->ranks[qp->rank].held = held;
+    qp->past = held;
     qp->fabric = ID_NONE;
 }
 
@@ -379,6 +378,7 @@ static void leave_behind(struct sched *s, uint32_t ix)
     sched_client_at(s, sched_qp_at(s, ix)->client)->qp_count++;
     *sched_qp_at(s, rest) = *sched_qp_at(s, ix);
     sched_qp_at(s, rest)->is_dead = true;
+    sched_qp_at(s, ix)->past = (struct sched_held){0};
     sched_move_wrs(s, ix, rest);
 }
 

@@ -43,9 +43,8 @@ struct sched_rank {
     host_id host;
     bool has_joined; /* or is not waited for */
     uint32_t qp_count;
-    uint32_t last_client;   /* highest number of a client that joined, + 1 */
-    int64_t last_vt;        /* of an actor that is gone */
-    struct sched_held held; /* of queue pairs that are gone */
+    uint32_t last_client; /* highest number of a client that joined, + 1 */
+    int64_t last_vt;      /* of an actor that is gone */
 };
 
 struct sched_port {
@@ -132,7 +131,8 @@ struct sched_qp {
     int64_t full_until;            /* RC: when a place for one of them gets free */
     uint32_t held;                 /* messages to this one that wait for a receive */
     uint32_t behind_head, behind_tail; /* messages that arrived behind those */
-    uint32_t response; /* queue pair of the fabric for what reads ask for; ID_NONE */
+    uint32_t response;      /* queue pair of the fabric for what reads ask for; ID_NONE */
+    struct sched_held past; /* of queue pairs of the fabric that it had before */
 };
 
 enum sched_wr_state {
@@ -331,8 +331,8 @@ void sched_finish_recv(const struct sched_view *view, uint32_t recv, uint32_t se
                        bool is_whole);
 /* Nobody will ever take the message. */
 void sched_lose(const struct sched_view *view, uint32_t send);
-/* Adds what the fabric has counted of the queue pair, which has one there. */
-void sched_add_held(const struct sched *s, const struct sched_qp *qp, struct sched_held *sum);
+/* What the fabric has counted of the queue pair, over its life. */
+struct sched_held sched_count_held(const struct sched *s, const struct sched_qp *qp);
 /* The first of a list, taken out; the list is not empty. */
 uint32_t sched_pop(const struct sched *s, uint32_t *head);
 void sched_append(const struct sched *s, uint32_t *head, uint32_t *tail, uint32_t ix);
