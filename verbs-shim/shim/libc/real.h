@@ -194,6 +194,11 @@ struct sembuf;
     X(close_range, int, (unsigned, unsigned, int))                                                 \
     X(clone, int, (int (*)(void *), void *, int, void *, ...))                                     \
     X(_Fork, pid_t, (void))                                                                        \
+    /* many.c */                                                                                   \
+    X(recvmmsg, int, (int, struct mmsghdr *, unsigned, int, struct timespec *))                    \
+    X(sendmmsg, int, (int, struct mmsghdr *, unsigned, int))                                       \
+    X(preadv2, ssize_t, (int, const struct iovec *, int, off_t, int))                              \
+    X(pwritev2, ssize_t, (int, const struct iovec *, int, off_t, int))                             \
     /* dl.c */                                                                                     \
     X(dlopen, void *, (const char *, int))
 

@@ -9,8 +9,8 @@
  * in the order of ranks, and on one machine what has been sent is there when the send returns, so
  * the order of all this is the same in every run.
  *
- * A transfer that made progress is announced (actor_acted_outside). Of receives only the large
- * ones: these may let a sender go on whose buffer was full.
+ * A transfer that made progress is announced (actor_acted_outside). Of receives only those after
+ * which a sender may go on whose buffer was full: where there was little to take nobody waits.
  *
  * Files cost nothing and never wait. So does output to descriptors 1 and 2: what a program prints
  * shall not change its time.
@@ -18,6 +18,7 @@
 #include <limits.h>
 #include <string.h>
 #include <sys/eventfd.h>
+#include <sys/ioctl.h>
 #include <unistd.h>
 
 #include "verbs-shim/shim/guest.h"
@@ -27,7 +28,9 @@
 #include "verbs-shim/shim/libc/vclock.h"
 #include "verbs-shim/shim/libc/wait.h"
 
-#define MAKES_ROOM 4096 /* bytes taken from a stream that a sender may have waited for */
+/* Bytes in a TCP connection's queue below which no sender waits for room, however small the buffers
+ * are that were asked for. */
+#define TCP_FULL 512
 
 struct transfer {
     int fd;
@@ -132,6 +135,38 @@ static simtime deadline_of(const struct actor *a, const struct transfer *t)
     return vclock_after(actor_now(a), &span);
 }
 
+/* Has a read of an eventfd taken so much that a writer may have waited for it? */
+static bool takes_many(const struct transfer *t)
+{
+    uint64_t count = 0;
+
+    if (t->result != (ssize_t)sizeof(count) || t->message->msg_iov->iov_len < sizeof(count))
+        return false;
+    memcpy(&count, t->message->msg_iov->iov_base, sizeof(count));
+    return count > UINT64_MAX / 2;
+}
+
+/* May somebody have waited for the room of what was just taken? */
+static bool makes_room(const struct transfer *t)
+{
+    int domain = AF_UNSPEC;
+    socklen_t size = sizeof(domain);
+    int saved = errno;
+    int left = 0;
+    int room;
+
+    (void)ioctl(t->fd, FIONREAD, &left);
+    if (t->kind == FD_SOCKET) {
+        (void)getsockopt(t->fd, SOL_SOCKET, SO_DOMAIN, &domain, &size);
+        /* Others count messages too, and may be full of a few bytes. */
+        return (domain != AF_INET && domain != AF_INET6) || t->result + left >= TCP_FULL;
+    }
+    room = REAL(fcntl)(t->fd, F_GETPIPE_SZ);
+    errno = saved;
+    /* A full pipe has at least a byte on each of its pages. */
+    return room > 0 ? t->result + left >= room / PIPE_BUF : takes_many(t);
+}
+
 /* One step that may wait; errno of what stopped it. */
 static int transfer_step(struct actor *a, struct transfer *t)
 {
@@ -152,7 +187,8 @@ static int transfer_step(struct actor *a, struct transfer *t)
         return t->error;
     if (t->kind == FD_SOCKET && (t->result > 0 || !t->is_write))
         asked_note(t->fd, t->is_write);
-    if (t->result > 0 && (t->is_write || t->result >= MAKES_ROOM))
+    /* A datagram may be empty. */
+    if ((t->result > 0 || t->kind == FD_SOCKET) && (t->is_write || makes_room(t)))
         actor_acted_outside(a);
     return 0;
 }
