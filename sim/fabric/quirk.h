@@ -42,6 +42,9 @@ enum quirk_place {
       "tmc/gojaccl documentation; K is not published")                                             \
     X(IDLE_SLEEP, "idle-sleep", "=AFTER/WAKE", QUIRK_IN_RUN,                                       \
       "a cable without sends for AFTER takes WAKE to wake", "2s/3s: ThunderMLX v0.3.6")            \
+    X(IDLE_STALE, "idle-stale", "=AFTER", QUIRK_IN_APPLE,                                          \
+      "a queue pair without sends for AFTER carries nothing any more",                             \
+      "23min: tmc/gojaccl docs/jaccld.md; a message a minute kept one for 2 h")                    \
     X(CRASH_ON_CUT, "crash-on-cut", "", QUIRK_IN_APPLE,                                            \
       "ibv_post_recv crashes once the port's cable was cut", "ml-explore/mlx#4192")                \
     X(REMOTE_ACCESS, "regions-need-remote-access", "", QUIRK_IN_APPLE,                             \

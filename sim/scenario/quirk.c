@@ -89,6 +89,10 @@ static bool take_value(enum quirk quirk, const struct quirk_text *text, struct q
             return false;
         quirks->idle_after = (simspan){parts[0]};
         quirks->idle_wake = (simspan){parts[1]};
+    } else if (quirk == QUIRK_IDLE_STALE) {
+        if (!read_parts(quirk, text, QUANTITY_SPAN, parts, 1, reterr))
+            return false;
+        quirks->stale_after = (simspan){parts[0]};
     }
     return true;
 }
@@ -148,4 +152,6 @@ void quirks_add(struct quirks *quirks, const struct quirks *more)
         quirks->idle_after = more->idle_after;
         quirks->idle_wake = more->idle_wake;
     }
+    if (quirk_is_on(more, QUIRK_IDLE_STALE))
+        quirks->stale_after = more->stale_after;
 }

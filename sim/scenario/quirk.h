@@ -16,6 +16,7 @@ struct quirks {
     uint32_t max_qp, max_cq, max_pd;
     uint32_t wedge_after;
     simspan idle_after, idle_wake;
+    simspan stale_after;
     const char *values[QUIRK_COUNT];  /* as given, borrowed; NULL: none */
     struct src_pos keys[QUIRK_COUNT]; /* that switched it on; no file: the command line */
 };

@@ -208,7 +208,7 @@ worst=$(grep -o 'studio[1-4]): [0-9]*' stderr | sed 's/.* //')
 [ "$worst" = "$(echo "$worst" | sort -rn)" ] || fail "held, mesh: not the worst first: $worst"
 
 # With any quirk, how the ranks are scheduled changes nothing.
-for quirk in early-completion drop-unmatched fail-unmatched idle-sleep=20us/100us; do
+for quirk in early-completion drop-unmatched fail-unmatched idle-sleep=20us/100us idle-stale=1s; do
     : >hashes
     for how in --keep-aslr --parallel "--fold 8" "--fold 60"; do
         # shellcheck disable=SC2086 # an option and its value
@@ -230,6 +230,29 @@ case_is "O-40 pings" 0 "$bugs/thundermlx-idle.yaml" -- "$probe" alive rdma_en2 1
 says "O-40 pings" stdout 'mac2\] message 11 took 0\.0 ms'
 ! grep -q 'took 3' stdout || fail "O-40: a ping did not keep the cable awake"
 
+# The same, gojaccl: after 23 minutes a queue pair carries nothing, and no error says so. A message a
+# minute on the same queue pair keeps it alive; one on another does not, and there is a way back.
+case_is "O-40 stale" 3 "$bugs/gojaccl-idle.yaml" -- "$probe" idle rdma_en1 1500000
+says "O-40 stale" stdout '^verdict deadlock'
+says "O-40 stale" stdout 'mac2\] message 0 took'
+! grep -q 'message 1 took' stdout || fail "O-40 stale: a message came through"
+says "O-40 stale" stderr 'deadlock: rank 0 \(mac1\): rdma_en1, queue pair 0x900: 1 sends and 0 receives wait for rank 1 \(mac2\); it was idle for 1500 s, and carries nothing since'
+says "O-40 stale" stderr 'deadlock: rank 1 \(mac2\): .*0 sends and 1 receives wait .*idle for 1500 s'
+says "O-40 stale" stderr 'warning: rank 0 \(mac1\): rdma_en1, queue pair 0x900: after 1500 s without a message'
+[ "$(grep -c 'without a message' stderr)" = 1 ] || fail "O-40 stale: not once"
+case_is "O-40 in time" 0 "$bugs/gojaccl-idle.yaml" -- "$probe" idle rdma_en1 1370000
+says "O-40 in time" stdout 'mac2\] message 1 took'
+! grep -q 'without a message' stderr || fail "O-40 in time: 1370 s are not 23 minutes"
+case_is "O-40 minutely" 0 "$bugs/gojaccl-idle.yaml" -- "$probe" minutely rdma_en1 2820000
+[ "$(grep -c 'mac2\] message [0-9]* took' stdout)" = 49 ] || fail "O-40 minutely: $(wc -l <stdout)"
+case_is "O-40 another" 3 "$bugs/gojaccl-idle.yaml" -- "$probe" neighbour rdma_en1 1500000
+says "O-40 another" stderr 'deadlock: rank 0 \(mac1\): rdma_en1, queue pair 0x900: 1 sends'
+case_is "O-40 without" 0 --ranks 2 "$macs" -- "$probe" idle rdma_en2 1500000
+says "O-40 without" stdout 'studio2\] message 1 took 0\.0 ms'
+case_is "O-40 renewed" 0 "$bugs/gojaccl-idle.yaml" -- "$probe" renew rdma_en1 1500000
+says "O-40 renewed" stdout 'mac2\] arrived'
+says "O-40 renewed" stdout 'mac1\] flushed 1$'
+
 # O-41, mlx#3910: the link is lost under a posted receive: no error ever, but a verdict.
 case_is O-41 3 "$bugs/mlx-3910.yaml" -- "$probe" wait rdma_en2 30
 says O-41 stderr 'link-lost: rank 1 \(mac2\): .* 0 sends and 1 receives wait'
@@ -246,6 +269,7 @@ asked_of() {
     early-completion) echo "$1 $macs $probe pace rdma_en2 200" ;;
     wedge) echo "$1=2 $macs $probe wrong rdma_en2 4" ;;
     idle-sleep) echo "$1=1ms/1ms $macs $probe idle rdma_en2 100" ;;
+    idle-stale) echo "$1=1ms $macs $probe idle rdma_en2 100" ;;
     crash-on-cut) echo "$1 $bugs/mlx-4192.yaml $probe idle rdma_en2 10" ;;
     regions-need-remote-access) echo "$1 $macs $probe local" ;;
     receives-need-rts) echo "$1 $macs $probe before" ;;
@@ -259,7 +283,7 @@ meets() {
     sed 's/, [0-9.]* us of .*//' stdout | sort
 }
 "$tbmesh" help run | sed -n 's/^  \([a-z0-9-]*\)\(=[A-Z/]*\)\{0,1\}$/\1/p' >quirks
-[ "$(wc -l <quirks)" -ge 14 ] || fail "quirks: help names $(tr '\n' ' ' <quirks)"
+[ "$(wc -l <quirks)" -ge 15 ] || fail "quirks: help names $(tr '\n' ' ' <quirks)"
 while read -r quirk; do
     # shellcheck disable=SC2046 # words
     set -- $(asked_of "$quirk") ""

@@ -105,13 +105,17 @@ static void describe_wait(struct run *run, const struct sched_qp_info *qp)
     const char *device = run->agreed[qp->rank].device[qp->device].name;
     const char *peer = qp->peer_rank == ID_NONE ? "nobody" : run_rank_name(run, qp->peer_rank);
     const char *why = "";
+    char idle[HUMAN_TEXT_MAX];
 
+    human_span(idle, qp->idle);
     if (qp->is_crossed)
         why = "; the two ends name different cables";
     else if (is_cut(run, qp->rank, qp->device))
         why = "; the cable is cut";
     else if (qp->is_peer_dead)
         why = "; its queue pair is gone";
+    else if (qp->idle.ps > 0)
+        why = arena_format(&run->arena, "; it was idle for %s, and carries nothing since", idle);
     run_add_finding(run, false, qp->is_crossed ? "crossed-rail" : "deadlock",
                     run_rank_name(run, qp->rank),
                     "%s, queue pair 0x%x: %u sends and %u receives wait for %s%s", device,
@@ -552,6 +556,8 @@ void run_judge(struct run *run)
     }
     find_held_sends(run);
     run_find_idle_quirks(run);
+    if (is_whole(run))
+        run_find_stale(run);
     /* A rank that failed is the reason for what became of those who waited for it. */
     outcome->verdict = judge_end(run);
     if (worst != RUN_OK)

@@ -6,18 +6,24 @@
  * and cannot act in this run is a warning, at the place that switched it on: a quirk of the other
  * profile; one of devices, with which every device is what it is without; a crash when the cable
  * is cut, where none is.
+ *
+ * And a queue pair that went stale: a program that gives up by itself leaves no deadlock to
+ * explain.
  */
 #include <stdbool.h>
 #include <stdint.h>
 #include <string.h>
 
 #include "sim/base/arena.h"
+#include "sim/base/units.h"
 #include "sim/fabric/quirk.h"
+#include "sim/report/human.h"
 #include "sim/scenario/quirk.h"
 #include "verbs-shim/conductor/agreed.h"
 #include "verbs-shim/conductor/conductor.h"
 #include "verbs-shim/conductor/run.h"
 #include "verbs-shim/proto/proto.h"
+#include "verbs-shim/sched/sched.h"
 
 /* Is any rank told something else because of it? */
 static bool is_told(const struct run *run, enum quirk quirk)
@@ -83,4 +89,23 @@ void run_find_idle_quirks(struct run *run)
     if (run->options->profile == PROTO_VERBS && run->options->variant == PROTO_OBSERVED)
         run_add_finding(run, true, "quirk-without-effect", "--variant observed",
                         "has no effect: it is of profile apple");
+}
+
+void run_find_stale(struct run *run)
+{
+    const struct sched *s = run->memory.view.sched;
+
+    for (uint32_t i = 0; i < sched_qp_count(s); i++) {
+        const struct sched_qp_info qp = sched_qp_info(s, i);
+        char idle[HUMAN_TEXT_MAX];
+
+        if (!qp.is_stale_sender)
+            continue;
+        human_span(idle, qp.idle);
+        run_add_finding(run, true, "idle-stale", run_rank_name(run, qp.rank),
+                        "%s, queue pair 0x%x: after %s without a message nothing that is sent on "
+                        "it leaves, and nothing says so; a message a minute kept such a queue pair "
+                        "alive (tmc/gojaccl)",
+                        run->agreed[qp.rank].device[qp.device].name, qp.qp_num, idle);
+    }
 }

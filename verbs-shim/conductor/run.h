@@ -140,6 +140,8 @@ const char *run_rank_name(struct run *run, uint32_t rank);
 
 /* quirk_effect.c: what is switched on, and cannot change anything here. */
 void run_find_idle_quirks(struct run *run);
+/* ... and queue pairs that were idle for too long. */
+void run_find_stale(struct run *run);
 
 /* prepare.c: everything that can be found wrong before anything starts. */
 bool run_prepare(struct run *run, struct err *reterr);

@@ -144,6 +144,7 @@ static bool build_scheduler(struct run *run, struct err *reterr)
         .wedge_after = quirks->wedge_after,
         .idle_after = quirks->idle_after,
         .idle_wake = quirks->idle_wake,
+        .stale_after = quirks->stale_after,
         .fault_capacity = (uint32_t)run->scenario->fault_count + 1,
         .max_running = options->is_parallel ? (uint32_t)(cores > 2 ? cores : 2) : 1,
         .lease_cap = options->lease_cap,

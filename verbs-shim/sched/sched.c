@@ -82,6 +82,7 @@ static struct sched lay_out(const struct sched_config *config)
         .wedge_after = config->wedge_after,
         .idle_after = config->idle_after.ps,
         .idle_wake = config->idle_wake.ps,
+        .stale_after = config->stale_after.ps,
     };
     const struct fabric_config net = fabric_part(config);
     size_t at = 0;

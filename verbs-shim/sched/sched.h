@@ -37,9 +37,10 @@ struct sched_config {
     bool sends_complete_early;     /* as what fools perftest: FABRIC_SEND_WHEN_QUEUED */
     uint32_t wedge_after;          /* failed RTRs of a port until all fail; 0: never */
     simspan idle_after, idle_wake; /* a cable that sleeps, and how long it wakes; zero: never */
-    uint32_t fault_capacity;       /* for fabric_schedule_rate on sched_fabric */
-    uint32_t max_running;          /* 1: strict; more: as many actors at once where leases allow */
-    simspan lease_cap;             /* zero: none */
+    simspan stale_after; /* without a send, until a queue pair of UC carries nothing; zero: never */
+    uint32_t fault_capacity; /* for fabric_schedule_rate on sched_fabric */
+    uint32_t max_running;    /* 1: strict; more: as many actors at once where leases allow */
+    simspan lease_cap;       /* zero: none */
 };
 
 /* Where this process sees the parts. A segment that no client uses yet may be NULL. */
@@ -157,7 +158,9 @@ struct sched_qp_info {
     uint32_t peer_rank;   /* ID_NONE: not connected */
     uint32_t peer_device; /* of the peer's queue pair */
     bool is_peer_dead;
-    bool is_crossed; /* the peer listens on another cable */
+    bool is_crossed;      /* the peer listens on another cable */
+    simspan idle;         /* for so long, so that it carries nothing any more; zero: it works */
+    bool is_stale_sender; /* something was posted on it since */
     uint32_t sends_waiting, receives_posted;
     enum fabric_wait wait; /* of the sends */
 };

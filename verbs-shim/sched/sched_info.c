@@ -153,6 +153,8 @@ struct sched_qp_info sched_qp_info(const struct sched *s, uint32_t ix)
         .sends_waiting = qp->sends_open,
         .receives_posted =
             qp->srq == ID_NONE ? qp->recvs_open : sched_qp_at(s, qp->srq)->recvs_open,
+        .idle = {qp->idle},
+        .is_stale_sender = qp->is_stale_sender,
     };
 
     if (qp->fabric != ID_NONE)

@@ -230,6 +230,22 @@ int64_t sched_wake_cable(struct sched *s, const struct sched_qp *qp, int64_t t)
     return t;
 }
 
+/* Either end's sends keep both awake: what was seen to help is a message on that very queue pair.
+ */
+bool sched_goes_stale(struct sched *s, struct sched_qp *qp, int64_t t)
+{
+    struct sched_qp *peer = qp->peer != ID_NONE ? sched_qp_at(s, qp->peer) : qp;
+    int64_t used_at = time_max(qp->used_at, peer->used_at);
+
+    if (s->stale_after == 0 || qp->is_direct)
+        return false;
+    if (qp->idle == 0 && t >= time_add(used_at, s->stale_after))
+        qp->idle = peer->idle = t - used_at;
+    qp->used_at = t;
+    qp->is_stale_sender = qp->idle > 0;
+    return qp->is_stale_sender;
+}
+
 /* Joins the two when each names the other; one that names itself is its own peer. */
 static void join_peers(const struct sched_view *view, uint32_t ix)
 {
@@ -339,6 +355,7 @@ int sched_connect_qp(const struct sched_view *view, uint32_t client,
     qp->dest_device = device;
     qp->dest_qp_num = request->dest_qp_num;
     s->ports[qp->rank][qp->device].used_at = engine_now(fabric_engine(sched_net(s))).ps;
+    qp->used_at = engine_now(fabric_engine(sched_net(s))).ps;
     if (!qp->is_direct)
         sched_post_early(view, request->qp);
     join_peers(view, request->qp);
@@ -401,6 +418,7 @@ int sched_reset_qp(const struct sched_view *view, uint32_t client, uint32_t ix)
     if (!sched_release_ways(s, qp) || qp->is_local)
         leave_behind(s, ix);
     qp->is_local = false;
+    qp->idle = 0;
     sched_init_rdma(qp);
     qp->fabric = ID_NONE;
     memset(qp->ways, 0, sizeof qp->ways);

@@ -120,8 +120,9 @@ struct sched_qp {
     int64_t local_free;              /* ... by which the last message has left */
     bool is_open;                    /* UD: takes datagrams */
     uint32_t qkey;
-    uint32_t order_head, order_tail; /* UD: sends not completed; local: before there is a peer */
-    uint32_t ways[PROTO_RANKS_MAX];  /* UD: queue pair of the fabric to a rank, + 1; 0: none yet */
+    uint32_t order_head,
+        order_tail; /* UD: sends not completed; local: before there is a peer; stale */
+    uint32_t ways[PROTO_RANKS_MAX]; /* UD: queue pair of the fabric to a rank, + 1; 0: none yet */
     int64_t ps_per_kib;
     int64_t latency;
     bool is_failed; /* RC, in ERR: what is posted is flushed, what arrives gets no answer */
@@ -133,6 +134,9 @@ struct sched_qp {
     uint32_t behind_head, behind_tail; /* messages that arrived behind those */
     uint32_t response;      /* queue pair of the fabric for what reads ask for; ID_NONE */
     struct sched_held past; /* of queue pairs of the fabric that it had before */
+    int64_t used_at;        /* last send of its own, or when it was connected */
+    int64_t idle; /* for so long when somebody sent again, so that it is stale; 0: it is not */
+    bool is_stale_sender;
 };
 
 enum sched_wr_state {
@@ -211,6 +215,7 @@ struct sched {
     int64_t lease_cap;
     uint32_t wedge_after;
     int64_t idle_after, idle_wake;
+    int64_t stale_after;
     uint64_t hash;
     uint32_t outside_count;
     uint32_t fabric_qps;
@@ -446,6 +451,8 @@ int sched_connect_qp(const struct sched_view *view, uint32_t client,
                      const struct proto_connect_request *request);
 /* When a send that is posted at `t` may leave, and what that does to the cable's sleep. */
 int64_t sched_wake_cable(struct sched *s, const struct sched_qp *qp, int64_t t);
+/* Is a send that is posted at `t` lost in a queue pair that was idle for too long? */
+bool sched_goes_stale(struct sched *s, struct sched_qp *qp, int64_t t);
 /* To ERR: what is posted ends with flush errors, and what arrives gets no answer. */
 void sched_stop_qp(const struct sched_view *view, uint32_t client, uint32_t ix);
 int sched_destroy_qp(const struct sched_view *view, uint32_t client, uint32_t ix);

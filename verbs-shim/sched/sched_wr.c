@@ -683,6 +683,10 @@ static void post_send(const struct sched_view *view, struct sched_qp *qp,
         sched_post_local(view, qp, ix, now.ps);
         return;
     }
+    if (sched_goes_stale(s, qp, now.ps)) {
+        sched_append(s, &qp->order_head, &qp->order_tail, ix);
+        return;
+    }
     (void)fabric_post_send(sched_net(s), (qp_id){way}, (simtime){sched_wake_cable(s, qp, now.ps)},
                            ix, (bytecount){command->length});
 }

@@ -24,9 +24,12 @@
  *              status of the send
  *   idle       rank 0 sends after NUMBER ms of silence; rank 1 says how long the message took
  *   alive      the same, with a message every second meanwhile
- *   wait       rank 1 waits for ever for a message that rank 0, which sleeps NUMBER ms, sends
- *   pace       rank 0 sends NUMBER messages of 4 KiB and computes Gb/s from its completions; rank
- *              1 does from its own
+ *   minutely   the same, with a message every minute
+ *   neighbour  the same on one queue pair, while a second one has a message every minute
+ *   renew      rank 0 sends after NUMBER ms, flushes what did not leave within 10 ms, and both
+ * connect anew: "flushed COUNT", "arrived" wait       rank 1 waits for ever for a message that rank
+ * 0, which sleeps NUMBER ms, sends pace       rank 0 sends NUMBER messages of 4 KiB and computes
+ * Gb/s from its completions; rank 1 does from its own
  *
  *   ping       messages of NUMBER bytes to and fro: least, median and greatest half of a round
  *              trip in ps, and how many round trips
@@ -101,6 +104,19 @@ static struct ibv_context *open_named(const char *name)
     return context;
 }
 
+static bool make_qp(struct probe *p)
+{
+    struct ibv_qp_init_attr init = {
+        .send_cq = p->cq,
+        .recv_cq = p->cq,
+        .qp_type = IBV_QPT_UC,
+        .cap = {.max_send_wr = DEPTH, .max_recv_wr = DEPTH, .max_send_sge = 1, .max_recv_sge = 1},
+        .sq_sig_all = 1};
+
+    p->qp = ibv_create_qp(p->pd, &init);
+    return p->qp != NULL;
+}
+
 static bool make_objects(struct probe *p)
 {
     void *memory = NULL;
@@ -112,18 +128,7 @@ static bool make_objects(struct probe *p)
     memset(memory, 0, p->bytes);
     p->mr = ibv_reg_mr(p->pd, memory, p->bytes, ACCESS);
     p->cq = ibv_create_cq(p->context, 2 * MOST, NULL, NULL, 0);
-    if (!p->mr || !p->cq)
-        return false;
-
-    struct ibv_qp_init_attr init = {
-        .send_cq = p->cq,
-        .recv_cq = p->cq,
-        .qp_type = IBV_QPT_UC,
-        .cap = {.max_send_wr = DEPTH, .max_recv_wr = DEPTH, .max_send_sge = 1, .max_recv_sge = 1},
-        .sq_sig_all = 1};
-
-    p->qp = ibv_create_qp(p->pd, &init);
-    return p->qp != NULL;
+    return p->mr && p->cq && make_qp(p);
 }
 
 static int to_init(struct ibv_qp *qp)
@@ -157,18 +162,14 @@ static int to_rts(struct ibv_qp *qp)
     return ibv_modify_qp(qp, &attr, IBV_QP_STATE | IBV_QP_SQ_PSN);
 }
 
-/* Everything up to INIT, and what the other rank says of its end. */
-static bool meet(struct probe *p, struct far_end *ret)
+/* What the other rank says of its end. */
+static bool exchange(struct probe *p, struct far_end *ret)
 {
-    const char *coordinator = getenv("JACCL_COORDINATOR");
     struct fault fault = {0};
     struct far_end mine = {0};
     struct far_end all[2];
     union ibv_gid gid;
 
-    if (!make_objects(p) || to_init(p->qp) || !coordinator ||
-        !side_open(&p->side, p->rank, 2, coordinator, &fault))
-        return false;
     mine.qp_num = p->qp->qp_num;
     if (ibv_query_gid(p->context, 1, 1, &gid) == 0)
         memcpy(mine.gid, gid.raw, sizeof mine.gid);
@@ -176,6 +177,16 @@ static bool meet(struct probe *p, struct far_end *ret)
         return false;
     *ret = all[1 - p->rank];
     return true;
+}
+
+/* Everything up to INIT, and what the other rank says. */
+static bool meet(struct probe *p, struct far_end *ret)
+{
+    const char *coordinator = getenv("JACCL_COORDINATOR");
+    struct fault fault = {0};
+
+    return make_objects(p) && to_init(p->qp) == 0 && coordinator &&
+           side_open(&p->side, p->rank, 2, coordinator, &fault) && exchange(p, ret);
 }
 
 static bool connect_pair(struct probe *p)
@@ -397,6 +408,67 @@ static bool ask_idle(struct probe *p, long pings)
     return true;
 }
 
+/* A message at either end of one queue pair. */
+static bool pass_one(struct probe *p)
+{
+    return (p->rank == 0 ? send_one(p) : recv_one(p)) == 0 && take(p, 1, 0);
+}
+
+static bool ask_neighbour(struct probe *p)
+{
+    struct fault fault = {0};
+    struct far_end far_end;
+    struct ibv_qp *first;
+
+    if (!connect_pair(p) || !pass_one(p))
+        return false;
+    first = p->qp;
+    if (!make_qp(p) || to_init(p->qp) || !exchange(p, &far_end) || to_rtr(p->qp, &far_end, 1) ||
+        to_rts(p->qp) || !side_barrier(&p->side, &fault))
+        return false;
+    for (long i = 0; i < p->number / 60000; i++) {
+        rest(60000);
+        if (!pass_one(p))
+            return false;
+    }
+    puts("the second one works");
+    p->qp = first;
+    return pass_one(p) && puts("and the first one") >= 0;
+}
+
+/* What a queue pair still holds ends with a flush error. */
+static long flush(struct probe *p)
+{
+    struct ibv_qp_attr attr = {.qp_state = IBV_QPS_ERR};
+    long count = 0;
+
+    if (ibv_modify_qp(p->qp, &attr, IBV_QP_STATE))
+        return -1;
+    while (take(p, 1, 1000000) && p->status == IBV_WC_WR_FLUSH_ERR)
+        count++;
+    return count;
+}
+
+static bool ask_renew(struct probe *p)
+{
+    struct ibv_qp_attr reset = {.qp_state = IBV_QPS_RESET};
+    struct fault fault = {0};
+    struct far_end far_end;
+
+    if (!meet(p, &far_end) || to_rtr(p->qp, &far_end, 1) || to_rts(p->qp) ||
+        !side_barrier(&p->side, &fault))
+        return false;
+    rest(p->number);
+    if (p->rank == 0 && (send_one(p) || take(p, 1, 10000000)))
+        return false;
+    printf("flushed %ld\n", flush(p));
+    if (!side_barrier(&p->side, &fault) || ibv_modify_qp(p->qp, &reset, IBV_QP_STATE) ||
+        to_init(p->qp) || !side_barrier(&p->side, &fault) || to_rtr(p->qp, &far_end, 1) ||
+        to_rts(p->qp) || !side_barrier(&p->side, &fault))
+        return false;
+    return pass_one(p) && p->status == IBV_WC_SUCCESS && puts("arrived") >= 0;
+}
+
 static bool ask_wait(struct probe *p)
 {
     if (!connect_pair(p))
@@ -491,12 +563,15 @@ static bool ask(struct probe *p, const char *question)
                      {"ping", ask_ping},         {"wait", ask_wait},
                      {"pace", ask_pace},         {"share", ask_share},
                      {"gids", ask_gids},         {"local", ask_local},
-                     {"before", ask_before},     {"bad", ask_bad}};
+                     {"before", ask_before},     {"bad", ask_bad},
+                     {"renew", ask_renew},       {"neighbour", ask_neighbour}};
 
     if (strcmp(question, "idle") == 0)
         return ask_idle(p, 0);
     if (strcmp(question, "alive") == 0)
         return ask_idle(p, p->number / 1000);
+    if (strcmp(question, "minutely") == 0)
+        return ask_idle(p, p->number / 60000);
     for (size_t i = 0; i < sizeof questions / sizeof questions[0]; i++) {
         if (strcmp(question, questions[i].name) == 0)
             return questions[i].fn(p);
@@ -514,7 +589,7 @@ int main(int argc, char **argv)
                       .program = argv[0],
                       .device = argc > 2 ? argv[2] : "rdma_en2"};
 
-    if (argc < 2)
+    if (argc < 2 || setvbuf(stdout, NULL, _IOLBF, 0)) /* what was said before a deadlock counts */
         return 2;
     p.context = open_named(p.device);
     if (!p.context && strcmp(argv[1], "devices") != 0) {
