@@ -27,10 +27,11 @@
  *   minutely   the same, with a message every minute
  *   neighbour  the same on one queue pair, while a second one has a message every minute
  *   renew      rank 0 sends after NUMBER ms, flushes what did not leave within 10 ms, and both
- * connect anew: "flushed COUNT", "arrived" wait       rank 1 waits for ever for a message that rank
- * 0, which sleeps NUMBER ms, sends pace       rank 0 sends NUMBER messages of 4 KiB and computes
- * Gb/s from its completions; rank 1 does from its own
- *
+ *              connect anew: "flushed COUNT", "arrived"
+ *   rounds     both send and receive a message each ms, NUMBER times
+ *   wait       rank 1 waits for ever for a message that rank 0, which sleeps NUMBER ms, sends
+ *   pace       rank 0 sends NUMBER messages of 4 KiB and computes Gb/s from its completions; rank
+ *              1 does from its own
  *   ping       messages of NUMBER bytes to and fro: least, median and greatest half of a round
  *              trip in ps, and how many round trips
  *
@@ -469,6 +470,18 @@ static bool ask_renew(struct probe *p)
     return pass_one(p) && p->status == IBV_WC_SUCCESS && puts("arrived") >= 0;
 }
 
+static bool ask_rounds(struct probe *p)
+{
+    if (!connect_pair(p))
+        return false;
+    for (long i = 0; i < p->number; i++) {
+        if (recv_one(p) || send_one(p) || !take(p, 2, 0))
+            return false;
+        rest(1);
+    }
+    return puts("rounds over") >= 0;
+}
+
 static bool ask_wait(struct probe *p)
 {
     if (!connect_pair(p))
@@ -564,7 +577,8 @@ static bool ask(struct probe *p, const char *question)
                      {"pace", ask_pace},         {"share", ask_share},
                      {"gids", ask_gids},         {"local", ask_local},
                      {"before", ask_before},     {"bad", ask_bad},
-                     {"renew", ask_renew},       {"neighbour", ask_neighbour}};
+                     {"renew", ask_renew},       {"neighbour", ask_neighbour},
+                     {"rounds", ask_rounds}};
 
     if (strcmp(question, "idle") == 0)
         return ask_idle(p, 0);
