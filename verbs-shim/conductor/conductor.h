@@ -73,6 +73,15 @@ struct run_finding {
     bool is_warning; /* does not decide the verdict */
 };
 
+/* The highest rate that a program could compute from completions of its sends on a device. */
+struct run_rate {
+    char device[PROTO_NAME_BYTES];
+    uint32_t messages;
+    bitrate seen;
+    bitrate delivered; /* of the same messages, at the other end */
+    bitrate line;      /* of the cable */
+};
+
 struct run_rank {
     uint32_t rank;
     const char *host; /* borrowed from the scenario */
@@ -85,8 +94,10 @@ struct run_rank {
     char **argv;              /* with all words replaced */
     uint64_t *bytes_to;       /* rank_count entries */
     uint64_t *messages_to;
-    uint64_t held_sends; /* that waited for a receive ... */
-    simspan held;        /* ... so long in all */
+    uint64_t held_sends;                      /* that waited for a receive ... */
+    simspan held;                             /* ... so long in all */
+    struct run_rate rates[PROTO_DEVICES_MAX]; /* of devices with more than one message in a row */
+    uint32_t rate_count;
 };
 
 struct run_outcome {

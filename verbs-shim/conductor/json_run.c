@@ -93,6 +93,24 @@ static void add_time(JsonBuilder *builder, const struct run_rank *rank, simspan 
     json_add_int(builder, "computed_ps", stats->computed);
 }
 
+static void add_rates(JsonBuilder *builder, const struct run_rank *rank)
+{
+    json_begin_array(builder, "send_rates");
+    for (uint32_t i = 0; i < rank->rate_count; i++) {
+        const struct run_rate *rate = &rank->rates[i];
+
+        json_builder_begin_object(builder);
+        json_add_text(builder, "device", rate->device);
+        json_add_int(builder, "messages", rate->messages);
+        json_add_int(builder, "seen_bps", (int64_t)rate->seen.bps);
+        json_add_int(builder, "delivered_bps", (int64_t)rate->delivered.bps);
+        json_add_int(builder, "line_bps", (int64_t)rate->line.bps);
+        json_add_bool(builder, "above_line", rate->seen.bps > rate->line.bps);
+        json_builder_end_object(builder);
+    }
+    json_builder_end_array(builder);
+}
+
 static void add_rank(JsonBuilder *builder, const struct run_rank *rank, size_t rank_count,
                      simspan poll_empty)
 {
@@ -109,6 +127,7 @@ static void add_rank(JsonBuilder *builder, const struct run_rank *rank, size_t r
     add_numbers(builder, "messages", rank->messages_to, rank_count);
     json_add_int(builder, "held_sends", (int64_t)rank->held_sends);
     json_add_int(builder, "held_ps", rank->held.ps);
+    add_rates(builder, rank);
     json_builder_end_object(builder);
 }
 

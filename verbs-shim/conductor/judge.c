@@ -542,14 +542,12 @@ void run_judge(struct run *run)
         take_counters(run, outcome);
     outcome->is_reproducible = run->options->compute != CONDUCTOR_COMPUTE_MEASURED;
     outcome->is_partial = run->end == RUN_INTERRUPTED || run->end == RUN_UNHEARD;
-    if (quirk_is_on(&run->options->quirks, QUIRK_EARLY))
-        run_add_finding(run, true, "early-completion", "all ranks",
-                        "sends complete when they enter the queue: a rate that a sender computes "
-                        "from its completions may exceed the cable's; a receiver's does not");
     for (uint32_t r = 0; r < run->rank_count; r++) {
         enum run_verdict own;
 
         judge_rank(run, r);
+        if (is_whole(run))
+            run_measure_rates(run, &outcome->ranks[r]);
         own = find_rank(run, &outcome->ranks[r]);
         if (own > worst)
             worst = own;

@@ -143,6 +143,9 @@ void run_find_idle_quirks(struct run *run);
 /* ... and queue pairs that were idle for too long. */
 void run_find_stale(struct run *run);
 
+/* rates.c: what the rank could think that its cables carry; a warning where they cannot. */
+void run_measure_rates(struct run *run, struct run_rank *rank);
+
 /* prepare.c: everything that can be found wrong before anything starts. */
 bool run_prepare(struct run *run, struct err *reterr);
 /* Is it a program that starts ranks, and gives them numbers? */

@@ -128,6 +128,15 @@ struct sched_held {
 struct sched_held sched_held(const struct sched *s, uint32_t rank);
 /* The same of one queue pair, also when it is gone. */
 struct sched_held sched_held_of(const struct sched *s, uint32_t qp);
+/* What a program could compute from its completions on a port, at its strangest: sched_rate.c. */
+struct sched_rate {
+    uint32_t messages;        /* of the row so far; 0: it was never more than one */
+    uint64_t bytes;           /* of those that took time ... */
+    simspan seen;             /* ... and when they had completed, from the first post on */
+    uint64_t delivered_bytes; /* of the whole row ... */
+    simspan delivered;        /* ... and when they had arrived */
+};
+struct sched_rate sched_rate_of(const struct sched *s, uint32_t rank, uint32_t device);
 uint64_t sched_bytes(const struct sched *s, uint32_t from_rank, uint32_t to_rank);
 uint64_t sched_messages(const struct sched *s, uint32_t from_rank, uint32_t to_rank);
 

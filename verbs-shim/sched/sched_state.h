@@ -47,12 +47,25 @@ struct sched_rank {
     int64_t last_vt;      /* of an actor that is gone */
 };
 
+/* Messages of a port, one following the other: sched_rate.c. */
+struct sched_row {
+    int64_t start; /* first post */
+    int64_t last;  /* that anything of it happens, as far as is known */
+    int64_t there; /* last arrival */
+    uint64_t completed, delivered;
+    uint32_t messages;  /* completed */
+    uint32_t under_way; /* completions and fates to come */
+    bool is_best;
+};
+
 struct sched_port {
     uint32_t qps, used[PROTO_LIMITED_COUNT]; /* that programs have now */
     /* What a quirk remembers. */
     uint32_t failed_rtrs;
     int last_failure; /* errno */
     int64_t used_at;  /* last send of either end; while the cable wakes, the end of that */
+    struct sched_row row;
+    struct sched_rate rate;
 };
 
 struct sched_client {
@@ -152,6 +165,7 @@ struct sched_wr {
     bool is_completed; /* at the sender */
     bool is_settled;   /* delivered and consumed, or lost: the slot is free */
     bool is_delivered;
+    bool is_rated;
     uint16_t flags;
     uint32_t qp;
     uint32_t wqe;
@@ -401,6 +415,11 @@ void sched_flush_qp_at(const struct sched_view *view, uint32_t qp, bool tells, i
 void sched_post_local(const struct sched_view *view, struct sched_qp *qp, uint32_t ix, int64_t now);
 /* A message that will have arrived at wr->at goes to its receive, or waits for one. */
 void sched_offer(const struct sched_view *view, uint32_t to, uint32_t send);
+
+/* sched_rate.c: a send is posted, completed, delivered or lost */
+void sched_rate_posted(struct sched *s, struct sched_wr *send, int64_t t);
+void sched_rate_completed(struct sched *s, const struct sched_wr *send, int64_t t, bool is_sent);
+void sched_rate_ended(struct sched *s, const struct sched_wr *send, int64_t t, bool is_delivered);
 
 /* sched_rdma.c: reliable queue pairs, one-sided operations */
 void sched_init_rdma(struct sched_qp *qp);

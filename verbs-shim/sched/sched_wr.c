@@ -204,6 +204,8 @@ void sched_settle(const struct sched_view *view, uint32_t send_ix)
     struct sched *s = view->sched;
     struct sched_wr *send = sched_wr_at(s, send_ix);
 
+    if (!send->is_delivered)
+        sched_rate_ended(s, send, 0, false);
     send->is_settled = true;
     if (send->slot != PROTO_NO_SLOT) {
         struct proto_event event = {.kind = PROTO_EVENT_SLOT_FREE, .slot = send->slot};
@@ -239,6 +241,7 @@ void sched_conclude_send(const struct sched_view *view, uint32_t send_ix, int64_
     }
     at = time_max(at, qp->last_send);
     qp->last_send = qp->is_direct ? at : 0;
+    sched_rate_completed(s, send, at, status == PROTO_WC_SUCCESS);
     if (!qp->is_dead && (send->flags & PROTO_SIGNALED || status != PROTO_WC_SUCCESS)) {
         struct proto_event event = {.t = at,
                                     .cq = qp->send_cq,
@@ -325,6 +328,7 @@ void sched_finish_recv(const struct sched_view *view, uint32_t recv_ix, uint32_t
     sched_drop_wr(s, recv_ix);
     sched_count(s, sched_qp_at(s, send->qp)->rank, qp->rank, send->length);
     send->is_delivered = true;
+    sched_rate_ended(s, send, at, true);
     send->consumer = qp->client;
     if (!qp->is_dead)
         complete(view, qp, &event);
@@ -677,6 +681,7 @@ static void post_send(const struct sched_view *view, struct sched_qp *qp,
     client->open_sends++;
     client->open_blind += is_blind;
     sched_wr_at(s, ix)->is_blind = is_blind;
+    sched_rate_posted(s, sched_wr_at(s, ix), now.ps);
     if (sched_is_datagram(qp))
         sched_append(s, &qp->order_head, &qp->order_tail, ix);
     if (qp->is_local) {
