@@ -69,6 +69,29 @@ Test(models, each_mac_has_the_ports_of_the_published_table)
     }
 }
 
+/* Interface names do not follow the order of the sockets on every Mac. */
+Test(models, laptops_number_their_interfaces_as_they_were_seen)
+{
+    static const char *const m4[] = {"en1", "en2", "en3"};
+    static const char *const m5[] = {"en1", "en6", "en2"};
+    static const struct {
+        const char *name;
+        const char *const *ifnames;
+    } rows[] = {{"macbook-pro-m4-pro", m4},
+                {"macbook-pro-m4-max", m4},
+                {"macbook-pro-m5-pro", m5},
+                {"macbook-pro-m5-max", m5}};
+
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        const struct machine_model *machine = catalog_find_machine(&catalog, rows[i].name);
+
+        cr_assert_not_null(machine, "%s", rows[i].name);
+        for (size_t port = 0; port < 3; port++)
+            cr_expect_str_eq(machine->ports[port].ifname, rows[i].ifnames[port], "%s",
+                             rows[i].name);
+    }
+}
+
 Test(models, every_entry_names_its_source_and_date)
 {
     for (size_t i = 0; i < catalog.machine_count; i++) {
