@@ -32,6 +32,8 @@ bool proto_command_is_sane(const struct proto_command *command, uint32_t client)
         return command->qp < PROTO_CLIENTS_MAX && command->slot < PROTO_ARENA_BYTES;
     case PROTO_COMMAND_RECV:
         return command->length <= PROTO_ARENA_BYTES;
+    case PROTO_COMMAND_INTERRUPT:
+        return command->slot / PROTO_CLIENT_ACTORS == client;
     case PROTO_COMMAND_WAKE:
     case PROTO_COMMAND_OUTSIDE:
         return true;

@@ -243,10 +243,11 @@ struct proto_chan {
 enum proto_command_kind {
     PROTO_COMMAND_SEND = 1, /* opcodes below SEND/WRITE/READ/ATOMIC in `opcode` */
     PROTO_COMMAND_RECV,
-    PROTO_COMMAND_CONSUMED, /* the bytes of `peer`'s slot have been copied out */
-    PROTO_COMMAND_WAKE,     /* wakes `count` waiters of `key` */
-    PROTO_COMMAND_OUTSIDE,  /* something that externals may wait for has happened */
-    PROTO_COMMAND_APPLIED,  /* PROTO_EVENT_APPLY `token` is done: `status` */
+    PROTO_COMMAND_CONSUMED,  /* the bytes of `peer`'s slot have been copied out */
+    PROTO_COMMAND_WAKE,      /* wakes `count` waiters of `key` */
+    PROTO_COMMAND_OUTSIDE,   /* something that externals may wait for has happened */
+    PROTO_COMMAND_APPLIED,   /* PROTO_EVENT_APPLY `token` is done: `status` */
+    PROTO_COMMAND_INTERRUPT, /* the client's actor `slot` waits and polls no longer than now */
 };
 
 enum proto_command_flag {

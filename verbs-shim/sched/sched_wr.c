@@ -852,6 +852,32 @@ static void execute_wake(struct sched *s, const struct proto_command *command, u
     }
 }
 
+/* What the actor waits for may still come before; otherwise it looks around now. */
+static void execute_interrupt(struct sched *s, const struct proto_command *command)
+{
+    struct sched_actor *actor = sched_actor_at(s, (uint32_t)command->slot);
+
+    switch ((enum sched_actor_state)(actor->is_applying ? actor->saved : actor->state)) {
+    case SCHED_ACTOR_WAIT:
+    case SCHED_ACTOR_SPIN:
+    case SCHED_ACTOR_EXTERNAL:
+        actor->deadline = time_min(actor->deadline, command->t);
+        break;
+    case SCHED_ACTOR_IDLE:
+        actor->first = time_min(actor->first, command->t);
+        break;
+    case SCHED_ACTOR_READY:
+        if (actor->is_asleep && actor->resume == PROTO_RESUME_TURN)
+            actor->vt = time_min(actor->vt, command->t);
+        else if (actor->is_quiet)
+            actor->first = time_min(actor->first, command->t);
+        break;
+    case SCHED_ACTOR_RUNNING:
+    case SCHED_ACTOR_NONE:
+        break;
+    }
+}
+
 void sched_execute(const struct sched_view *view, const struct proto_command *command,
                    uint32_t client)
 {
@@ -873,6 +899,10 @@ void sched_execute(const struct sched_view *view, const struct proto_command *co
     case PROTO_COMMAND_WAKE:
         sched_client_at(s, client)->commands++;
         execute_wake(s, command, client);
+        break;
+    case PROTO_COMMAND_INTERRUPT:
+        sched_client_at(s, client)->commands++;
+        execute_interrupt(s, command);
         break;
     case PROTO_COMMAND_OUTSIDE:
         sched_client_at(s, client)->commands++;

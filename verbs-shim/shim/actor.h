@@ -10,6 +10,7 @@
 #ifndef VERBS_SHIM_SHIM_ACTOR_H
 #define VERBS_SHIM_SHIM_ACTOR_H
 
+#include <pthread.h>
 #include <stdbool.h>
 #include <stdint.h>
 
@@ -161,6 +162,7 @@ SHIM_EXPORT const void *arena_peer(uint32_t client, uint64_t slot, uint64_t byte
 /* Threads. The creator asks for an actor, hands its number over, and the new thread takes it before
  * it runs any of the program's code; it then waits for its first turn. */
 uint32_t actor_new(struct actor *creator); /* PROTO_ACTORS_MAX: no more */
+void actor_name(uint32_t number, pthread_t handle);
 void actor_begin(uint32_t number);
 void actor_end(struct actor *a); /* the thread is about to exit */
 
@@ -177,6 +179,17 @@ void client_forget(void);
  * that it runs. actor_idle does not jump beyond `due`. One for the process; simtime_never(): none.
  */
 void client_set_alarm(simtime due, void (*fire)(struct actor *a));
+
+/* As client_set_alarm, for one actor of this process; both hold, with the same `fire`. */
+void actor_set_alarm(uint32_t number, simtime due, void (*fire)(struct actor *a));
+/* Whatever the actor, of this process, waits for: it gets its turn from now on, and looks at its
+ * alarm. Its wait for a key ends as if the deadline had come; so does one for the outside. */
+void actor_interrupt(struct actor *a, uint32_t number);
+/* The actor of this process with that handle or, if that is NULL, with the kernel's number of its
+ * thread; PROTO_ACTORS_MAX: none. */
+uint32_t client_find_actor(const pthread_t *handle, uint32_t thread);
+/* Bit k: there is an actor whose number is k modulo PROTO_CLIENT_ACTORS. */
+uint64_t client_actors(void);
 
 /* The thread could not be started after all. */
 void actor_cancel(struct actor *creator, uint32_t number);

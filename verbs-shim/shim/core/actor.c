@@ -21,6 +21,7 @@
  */
 #include "verbs-shim/shim/actor.h"
 
+#include <pthread.h>
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <stddef.h>
@@ -60,8 +61,10 @@ struct actor {
     uint64_t calls;   /* other than polls */
     uint64_t charges; /* polls among them */
     int locks;
-    bool is_used;
+    bool is_used; /* from before its thread begins */
     bool is_asleep;
+    int64_t due; /* of its own alarm; or never */
+    pthread_t handle;
     int64_t left; /* the thread's processor time when the program went on, in nanoseconds */
 };
 
@@ -351,9 +354,20 @@ void client_set_alarm(simtime due, void (*fire)(struct actor *a))
     alarm_set.fire = fire;
 }
 
+void actor_set_alarm(uint32_t number, simtime due, void (*fire)(struct actor *a))
+{
+    alarm_set.fire = fire;
+    actors[number % PROTO_CLIENT_ACTORS].due = due.ps;
+}
+
+static inline int64_t alarm_due(const struct actor *a)
+{
+    return time_min(alarm_set.due, a->due);
+}
+
 static inline void sound_alarm(struct actor *a)
 {
-    if (a->vt >= alarm_set.due)
+    if (a->vt >= alarm_due(a))
         alarm_set.fire(a);
 }
 
@@ -448,6 +462,7 @@ static int64_t soonest(const struct proto_command *command)
     case PROTO_COMMAND_OUTSIDE:
         return agreed->side_latency;
     case PROTO_COMMAND_WAKE:
+    case PROTO_COMMAND_INTERRUPT:
         return 0;
     case PROTO_COMMAND_APPLIED:
         /* Who asked hears of it; of a refusal, both. */
@@ -507,6 +522,13 @@ bool actor_wait(struct actor *a, uint64_t key, simtime deadline)
     is_woken = park(a, PROTO_PARK_WAIT) == PROTO_RESUME_WOKEN;
     book_wait(a, PROTO_WAIT_THREAD, since);
     return is_woken;
+}
+
+void actor_interrupt(struct actor *a, uint32_t number)
+{
+    struct proto_command command = {.kind = PROTO_COMMAND_INTERRUPT, .slot = number};
+
+    actor_post(a, &command);
 }
 
 void actor_wake(struct actor *a, uint64_t key, uint32_t count)
@@ -587,7 +609,7 @@ bool actor_idle(struct actor *a, const struct actor_row *row)
     int64_t before = a->vt;
 
     show_queues(a, row->cqs, row->count,
-                (simtime){time_min(time_min(row->first.ps, alarm_set.due), inbox.due)});
+                (simtime){time_min(time_min(row->first.ps, alarm_due(a)), inbox.due)});
     chan->grid = row->grid.ps;
     chan->since = row->since.ps;
     chan->polls = row->polls;
@@ -619,7 +641,7 @@ void actor_spin(struct actor *a, bool again)
     struct proto_stats *stats = actor_stats(a);
     int64_t since = a->vt;
 
-    a->chan->deadline = alarm_set.due;
+    a->chan->deadline = alarm_due(a);
     a->chan->has_loose = client_has_loose();
     a->chan->is_again = again;
     (void)park(a, PROTO_PARK_SPIN);
@@ -650,20 +672,60 @@ void actor_trace(struct actor *a, uint32_t what, uint64_t x, uint64_t y)
     actor_stats(a)->hash = hash;
 }
 
+static struct actor *actor_init(uint32_t number)
+{
+    struct actor *a = &actors[number % PROTO_CLIENT_ACTORS];
+
+    *a = (struct actor){
+        .chan = &client.segment->chan[number % PROTO_CLIENT_ACTORS],
+        .number = number,
+        .due = PROTO_NEVER,
+        .is_used = true,
+    };
+    return a;
+}
+
 uint32_t actor_new(struct actor *creator)
 {
     const union proto_call_args none = {.raw = {0}};
     int64_t reply[4] = {0};
 
-    if (actor_call(creator, PROTO_CALL_NEW_ACTOR, &none, reply) != 0)
+    if (actor_call(creator, PROTO_CALL_NEW_ACTOR, &none, reply) != 0 ||
+        reply[0] == PROTO_ACTORS_MAX)
         return PROTO_ACTORS_MAX;
-    return (uint32_t)reply[0];
+    return actor_init((uint32_t)reply[0])->number;
+}
+
+void actor_name(uint32_t number, pthread_t handle)
+{
+    actors[number % PROTO_CLIENT_ACTORS].handle = handle;
+}
+
+uint32_t client_find_actor(const pthread_t *handle, uint32_t thread)
+{
+    for (uint32_t k = 0; k < PROTO_CLIENT_ACTORS; k++) {
+        const struct actor *a = &actors[k];
+
+        if (a->is_used && (handle ? pthread_equal(a->handle, *handle) : a->thread == thread))
+            return a->number;
+    }
+    return PROTO_ACTORS_MAX;
+}
+
+uint64_t client_actors(void)
+{
+    uint64_t set = 0;
+
+    for (uint32_t k = 0; k < PROTO_CLIENT_ACTORS; k++)
+        set |= (uint64_t)actors[k].is_used << k;
+    return set;
 }
 
 void actor_cancel(struct actor *creator, uint32_t number)
 {
     const union proto_call_args args = {.raw = {number}};
 
+    actors[number % PROTO_CLIENT_ACTORS].is_used = false;
     (void)actor_call(creator, PROTO_CALL_DROP_ACTOR, &args, NULL);
 }
 
@@ -671,12 +733,9 @@ void actor_begin(uint32_t number)
 {
     struct actor *a = &actors[number % PROTO_CLIENT_ACTORS];
 
-    *a = (struct actor){
-        .chan = &client.segment->chan[number % PROTO_CLIENT_ACTORS],
-        .number = number,
-        .thread = sys_thread_id(),
-        .is_used = true,
-    };
+    if (!a->is_used)
+        (void)actor_init(number);
+    a->thread = sys_thread_id();
     if (client.segment->agreed.cpu != PROTO_ANY_CPU)
         sys_settle(client.segment->agreed.cpu);
     wait_turn(a);

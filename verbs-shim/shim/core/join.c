@@ -298,6 +298,7 @@ static bool join(const char *name)
     atomic_store_explicit(&join_state, JOIN_DONE, memory_order_release);
     (void)pthread_atfork(NULL, NULL, client_forget);
     actor_begin(client.number * PROTO_CLIENT_ACTORS);
+    actor_name(client.number * PROTO_CLIENT_ACTORS, pthread_self());
     tsc_start();
     return true;
 }

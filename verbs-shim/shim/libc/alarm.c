@@ -4,8 +4,8 @@
  *
  * A timer is an entry with a due time. No thread watches it: an actor of the process whose time
  * reaches the due time fires it, in a wait of this folder or, for a thread that polls queues, in
- * actor_charge (client_set_alarm). So a handler runs on a thread that has the turn, at its own
- * time, and may call whatever it likes.
+ * actor_charge (client_set_alarm). A signal for another thread goes by sent.c. So a handler runs on
+ * a thread that has the turn, at its own time, and may call whatever it likes.
  *
  * A timerfd is an eventfd to which the expirations are written when they are due; whoever waits on
  * descriptors calls alarm_fire first and waits until alarm_next at most.
@@ -19,6 +19,7 @@
 #include <unistd.h>
 
 #include "verbs-shim/shim/libc/real.h"
+#include "verbs-shim/shim/libc/sent.h"
 #include "verbs-shim/shim/libc/vclock.h"
 
 #define TIMERS_MAX 64U
@@ -48,12 +49,10 @@ struct timer {
 static struct timer timers[TIMERS_MAX] = {[0] = {.due = {SIMTIME_NEVER_PS}}};
 static simtime next_due = {SIMTIME_NEVER_PS};
 
-simtime alarm_next(void)
+simtime alarm_next(const struct actor *a)
 {
-    return next_due;
+    return simtime_min(next_due, sent_next(a));
 }
-
-static void alarm_hook(struct actor *a);
 
 static void find_next(void)
 {
@@ -97,34 +96,23 @@ static uint64_t timer_advance(struct timer *t, simtime now)
     return count;
 }
 
-/* What the program will notice of a signal sent to this thread now. */
-static enum alarm_effect effect_of(int number)
-{
-    struct sigaction action;
-    sigset_t blocked;
-
-    if (pthread_sigmask(SIG_SETMASK, NULL, &blocked) != 0 || sigismember(&blocked, number) == 1 ||
-        sigaction(number, NULL, &action) != 0)
-        return ALARM_NONE;
-    if (action.sa_handler == SIG_IGN || action.sa_handler == SIG_DFL)
-        return ALARM_NONE;
-    return (action.sa_flags & SA_RESTART) ? ALARM_RESTARTED : ALARM_HANDLED;
-}
-
-static enum alarm_effect send_signal(const struct timer *t)
+static enum alarm_effect send_signal(struct actor *a, const struct timer *t)
 {
     siginfo_t info = {.si_signo = t->signal, .si_code = SI_TIMER};
-    enum alarm_effect effect = effect_of(t->signal);
-    int self = (int)REAL(syscall)(SYS_gettid);
+    uint32_t number;
 
     info.si_value = t->value;
     info.si_overrun = t->overrun;
-    (void)REAL(syscall)(SYS_rt_tgsigqueueinfo, getpid(), t->thread ? t->thread : self, t->signal,
-                        &info);
-    return effect;
+    if (!t->thread)
+        return sent_to_process(a, &info);
+    number = client_find_actor(NULL, (uint32_t)t->thread);
+    if (number != PROTO_ACTORS_MAX)
+        return sent_to_actor(a, number, &info);
+    (void)REAL(syscall)(SYS_rt_tgsigqueueinfo, getpid(), t->thread, t->signal, &info);
+    return ALARM_NONE;
 }
 
-static enum alarm_effect timer_fire(struct timer *t, uint64_t count)
+static enum alarm_effect timer_fire(struct actor *a, struct timer *t, uint64_t count)
 {
     void (*notify)(union sigval) = t->notify;
     enum alarm_effect effect = ALARM_NONE;
@@ -132,7 +120,7 @@ static enum alarm_effect timer_fire(struct timer *t, uint64_t count)
     t->overrun = (int)(count - 1);
     switch (t->kind) {
     case TIMER_SIGNAL:
-        effect = send_signal(t);
+        effect = send_signal(a, t);
         break;
     case TIMER_THREAD:
         notify(t->value);
@@ -151,10 +139,10 @@ enum alarm_effect alarm_fire(struct actor *a)
 {
     enum alarm_effect effect = ALARM_NONE;
     simtime now = actor_now(a);
+    enum alarm_effect one;
 
     while (next_due.ps <= now.ps) {
         struct timer *t = timers;
-        enum alarm_effect one;
         uint64_t count;
 
         while (t->kind == TIMER_FREE || t->due.ps != next_due.ps)
@@ -162,13 +150,14 @@ enum alarm_effect alarm_fire(struct actor *a)
         count = timer_advance(t, now);
         find_next();
         /* A handler may change timers and let time pass. */
-        one = timer_fire(t, count);
+        one = timer_fire(a, t, count);
         effect = one > effect ? one : effect;
     }
-    return effect;
+    one = sent_take(a);
+    return one > effect ? one : effect;
 }
 
-static void alarm_hook(struct actor *a)
+void alarm_hook(struct actor *a)
 {
     int saved = errno;
 
@@ -189,6 +178,7 @@ void alarm_forget_all(void)
     for (size_t i = 0; i < TIMERS_MAX; i++)
         timers[i].due = simtime_never();
     next_due = simtime_never();
+    sent_forget_all();
 }
 
 static void timer_show(const struct timer *t, simtime now, struct itimerspec *ret)

@@ -7,8 +7,8 @@
 
 #include "verbs-shim/shim/actor.h"
 
-/* When the next timer is due; or never. */
-simtime alarm_next(void);
+/* When the next timer of the process is due, or a signal for the actor; or never. */
+simtime alarm_next(const struct actor *a);
 
 enum alarm_effect {
     ALARM_NONE,
@@ -16,8 +16,11 @@ enum alarm_effect {
     ALARM_HANDLED,   /* a handler ran: calls that wait say EINTR */
 };
 
-/* Lets every timer that is due at the actor's time fire. */
+/* Lets every timer that is due at the actor's time fire, and every signal for it arrive. */
 enum alarm_effect alarm_fire(struct actor *a);
+
+/* The same where the program does not wait. */
+void alarm_hook(struct actor *a);
 
 /* The descriptor has been closed or replaced. */
 void alarm_forget_fd(int fd);

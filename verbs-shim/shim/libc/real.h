@@ -180,6 +180,12 @@ struct sembuf;
     X(__sysv_signal, __sighandler_t, (int, __sighandler_t))                                        \
     X(pthread_sigmask, int, (int, const sigset_t *, sigset_t *))                                   \
     X(sigprocmask, int, (int, const sigset_t *, sigset_t *))                                       \
+    /* sent.c */                                                                                   \
+    X(kill, int, (pid_t, int))                                                                     \
+    X(sigqueue, int, (pid_t, int, const union sigval))                                             \
+    X(pthread_kill, int, (pthread_t, int))                                                         \
+    X(pthread_sigqueue, int, (pthread_t, int, const union sigval))                                 \
+    X(tgkill, int, (pid_t, pid_t, int))                                                            \
     /* stdio.c */                                                                                  \
     X(fdopen, FILE *, (int, const char *))                                                         \
     X(popen, FILE *, (const char *, const char *))                                                 \

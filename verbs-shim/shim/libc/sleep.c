@@ -33,7 +33,7 @@ enum wait_end wait_until(struct actor *a, simtime t)
             return end_of(effect);
         if (actor_now(a).ps >= t.ps)
             return WAIT_TIMEOUT;
-        actor_sleep_until(a, simtime_min(t, alarm_next()));
+        actor_sleep_until(a, simtime_min(t, alarm_next(a)));
     }
 }
 
@@ -49,7 +49,7 @@ static enum wait_end wait_watching(struct actor *a, bool (*try)(void *ctx), void
             return end_of(effect);
         if (actor_now(a).ps >= deadline.ps)
             return WAIT_TIMEOUT;
-        if (actor_wait_watching(a, try, ctx, simtime_min(deadline, alarm_next()), watch))
+        if (actor_wait_watching(a, try, ctx, simtime_min(deadline, alarm_next(a)), watch))
             return WAIT_DONE;
     }
 }

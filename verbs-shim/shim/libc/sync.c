@@ -87,7 +87,7 @@ static enum wait_end wait_inside(struct actor *a, struct sync_waiter *w, simtime
             return effect == ALARM_HANDLED ? WAIT_SIGNAL : WAIT_RESTART;
         if (actor_now(a).ps >= deadline.ps)
             return WAIT_TIMEOUT;
-        (void)actor_wait(a, (uintptr_t)w, simtime_min(deadline, alarm_next()));
+        (void)actor_wait(a, (uintptr_t)w, simtime_min(deadline, alarm_next(a)));
     }
 }
 

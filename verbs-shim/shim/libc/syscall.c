@@ -8,6 +8,7 @@
 #include <errno.h>
 #include <linux/sched.h>
 #include <sched.h>
+#include <signal.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <string.h>
@@ -99,6 +100,17 @@ static bool serve_call(struct actor *a, const struct call *c, long *ret)
         return true;
     case SYS_sched_yield:
         *ret = sched_yield();
+        return true;
+    case SYS_kill:
+        *ret = kill((pid_t)c->arg[0], (int)c->arg[1]);
+        return true;
+    case SYS_tkill:
+        if (client_find_actor(NULL, (uint32_t)c->arg[0]) == PROTO_ACTORS_MAX)
+            return false;
+        *ret = tgkill(getpid(), (pid_t)c->arg[0], (int)c->arg[1]);
+        return true;
+    case SYS_tgkill:
+        *ret = tgkill((pid_t)c->arg[0], (pid_t)c->arg[1], (int)c->arg[2]);
         return true;
     case SYS_futex:
         return futex_serve(a, c->arg, ret);

@@ -17,6 +17,7 @@
 
 #include "verbs-shim/shim/guest.h"
 #include "verbs-shim/shim/libc/real.h"
+#include "verbs-shim/shim/libc/sent.h"
 #include "verbs-shim/shim/libc/sync.h"
 #include "verbs-shim/shim/libc/vclock.h"
 
@@ -51,6 +52,7 @@ static void thread_ended(void *ctx)
     }
     if (!a)
         return;
+    sent_end(a);
     t->is_ended = true;
     if (t->is_detached)
         t->is_used = false;
@@ -112,6 +114,7 @@ static int create_actor(struct actor *a, pthread_t *ret, const pthread_attr_t *a
         actor_cancel(a, t->number);
         return error;
     }
+    actor_name(t->number, t->handle);
     *ret = t->handle;
     return 0;
 }

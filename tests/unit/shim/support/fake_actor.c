@@ -37,6 +37,10 @@ struct actor {
     uint64_t key;
     uint64_t seen;
     bool is_woken;
+    bool is_asleep;
+    simtime due;
+    uint32_t thread;
+    pthread_t handle;
     _Atomic uint32_t turn;
 };
 
@@ -109,6 +113,11 @@ static simtime runs_at(const struct actor *a)
     return simtime_never();
 }
 
+static bool is_there(const struct actor *a)
+{
+    return a->state != FAKE_NONE && a->state != FAKE_GONE;
+}
+
 static struct actor *choose(void)
 {
     struct actor *best = NULL;
@@ -118,7 +127,7 @@ static struct actor *choose(void)
     for (uint32_t i = 0; i < actor_count; i++) {
         struct actor *a = &actors[i];
 
-        has_any = has_any || (a->state != FAKE_NONE && a->state != FAKE_GONE);
+        has_any = has_any || is_there(a);
         has_external = has_external || a->state == FAKE_EXTERNAL;
         if (runs_at(a).ps != SIMTIME_NEVER_PS && (!best || runs_at(a).ps < runs_at(best).ps))
             best = a;
@@ -152,7 +161,7 @@ static void hand_over(struct actor *a)
 
 static void check_alarm(struct actor *a)
 {
-    if (a->vt.ps >= alarm_due.ps && alarm_call)
+    if (a->vt.ps >= simtime_min(alarm_due, a->due).ps && alarm_call)
         alarm_call(a);
 }
 
@@ -166,7 +175,9 @@ void actor_charge(struct actor *a, enum proto_charge what, uint32_t n)
 void actor_sleep_until(struct actor *a, simtime t)
 {
     a->vt = simtime_max(a->vt, t);
+    a->is_asleep = true;
     hand_over(a);
+    a->is_asleep = false;
 }
 
 bool actor_wait(struct actor *a, uint64_t key, simtime deadline)
@@ -178,8 +189,24 @@ bool actor_wait(struct actor *a, uint64_t key, simtime deadline)
     hand_over(a);
     a->state = FAKE_READY;
     if (!a->is_woken)
-        a->vt = simtime_max(a->vt, deadline);
+        a->vt = simtime_max(a->vt, a->deadline);
     return a->is_woken;
+}
+
+void actor_set_alarm(uint32_t number, simtime due, void (*fire)(struct actor *a))
+{
+    alarm_call = fire;
+    actors[number].due = due;
+}
+
+void actor_interrupt(struct actor *a, uint32_t number)
+{
+    struct actor *b = &actors[number];
+
+    if (b->state == FAKE_WAIT || b->state == FAKE_EXTERNAL)
+        b->deadline = simtime_min(b->deadline, a->vt);
+    if (b->is_asleep)
+        b->vt = simtime_min(b->vt, a->vt);
 }
 
 void actor_wake(struct actor *a, uint64_t key, uint32_t count)
@@ -208,7 +235,7 @@ bool actor_wait_outside(struct actor *a, bool (*try)(void *ctx), void *ctx, simt
             return true;
         }
     } while (a->seen != outside_count);
-    a->vt = simtime_max(a->vt, deadline);
+    a->vt = simtime_max(a->vt, a->deadline);
     return false;
 }
 
@@ -252,13 +279,44 @@ uint32_t actor_new(struct actor *creator)
 {
     if (actor_count == PROTO_CLIENT_ACTORS)
         return PROTO_ACTORS_MAX;
-    actors[actor_count] = (struct actor){.state = FAKE_READY, .vt = creator->vt};
+    actors[actor_count] =
+        (struct actor){.state = FAKE_READY, .vt = creator->vt, .due = simtime_never()};
     return actor_count++;
+}
+
+void actor_name(uint32_t number, pthread_t handle)
+{
+    actors[number].handle = handle;
+}
+
+uint32_t actor_number(const struct actor *a)
+{
+    return (uint32_t)(a - actors);
+}
+
+uint32_t client_find_actor(const pthread_t *handle, uint32_t thread)
+{
+    for (uint32_t i = 0; i < actor_count; i++) {
+        if (is_there(&actors[i]) &&
+            (handle ? pthread_equal(actors[i].handle, *handle) : actors[i].thread == thread))
+            return i;
+    }
+    return PROTO_ACTORS_MAX;
+}
+
+uint64_t client_actors(void)
+{
+    uint64_t set = 0;
+
+    for (uint32_t i = 0; i < actor_count; i++)
+        set |= (uint64_t)is_there(&actors[i]) << i;
+    return set;
 }
 
 void actor_begin(uint32_t number)
 {
     self = &actors[number];
+    self->thread = (uint32_t)REAL(syscall)(SYS_gettid);
     wait_turn(self);
 }
 
@@ -314,7 +372,11 @@ bool client_join(void)
         return true;
     is_joined = true;
     (void)pthread_atfork(NULL, NULL, client_forget);
-    actors[0] = (struct actor){.state = FAKE_READY, .turn = 1};
+    actors[0] = (struct actor){.state = FAKE_READY,
+                               .turn = 1,
+                               .due = simtime_never(),
+                               .thread = (uint32_t)getpid(),
+                               .handle = pthread_self()};
     actor_count = 1;
     self = &actors[0];
     return true;
