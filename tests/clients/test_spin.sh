@@ -8,9 +8,9 @@ root=$(cd "$(dirname "$0")/../.." && pwd)
 macs=$root/scenarios/clusters/four-studios.yaml
 
 # The whole result of a wait is the same in every mode.
-for what in thread lock call blocked timer compute loose; do
+for what in thread lock call blocked timer signal polled compute loose; do
     : >results
-    for mode in "" "--driver conductor" "--parallel --keep-aslr"; do
+    for mode in "" "--driver conductor" "--parallel --keep-aslr" "--fold 0"; do
         # shellcheck disable=SC2086 # words
         run "$what $mode" 0 timeout 60 "$tbmesh" run --ranks 1 $mode "$macs" -- "$spin" "$what"
         sed 's/^\[studio1\] //' stdout >>results

@@ -856,22 +856,24 @@ static void execute_wake(struct sched *s, const struct proto_command *command, u
 static void execute_interrupt(struct sched *s, const struct proto_command *command)
 {
     struct sched_actor *actor = sched_actor_at(s, (uint32_t)command->slot);
+    /* What it has polled at this instant came before, if it is first in the order of actors. */
+    int64_t polls_until = command->t + (command->slot < command->actor);
 
     switch ((enum sched_actor_state)(actor->is_applying ? actor->saved : actor->state)) {
     case SCHED_ACTOR_WAIT:
-    case SCHED_ACTOR_SPIN:
     case SCHED_ACTOR_EXTERNAL:
         actor->deadline = time_min(actor->deadline, command->t);
         break;
     case SCHED_ACTOR_IDLE:
-        actor->first = time_min(actor->first, command->t);
+        actor->first = time_min(actor->first, polls_until);
         break;
     case SCHED_ACTOR_READY:
         if (actor->is_asleep && actor->resume == PROTO_RESUME_TURN)
             actor->vt = time_min(actor->vt, command->t);
         else if (actor->is_quiet)
-            actor->first = time_min(actor->first, command->t);
+            actor->first = time_min(actor->first, polls_until);
         break;
+    case SCHED_ACTOR_SPIN: /* looks after every act of a sibling */
     case SCHED_ACTOR_RUNNING:
     case SCHED_ACTOR_NONE:
         break;

@@ -8,6 +8,8 @@
  *   call     the loop compares buffers by calls of the C library
  *   blocked  with every signal blocked in its mask
  *   timer    a handler of SIGALRM, due at 3 ms, changes the memory
+ *   signal   as timer, but the signal is sent by another thread, after 1 ms
+ *   polled   the same, to a loop that polls an empty completion queue
  *   loose    a thread that began before the program joined the clock changes the memory, after some
  *            real time: to the clock that is at once
  *   compute  a long loop that counts in memory and one that counts in registers: no time passes
@@ -40,6 +42,8 @@ static _Atomic bool is_waiting;
 static char mine[64], other[64];
 static volatile sig_atomic_t rung;
 static volatile uint64_t counted;
+static struct ibv_context *context;
+static struct ibv_cq *queue;
 
 static int64_t now_ns(void)
 {
@@ -121,6 +125,28 @@ static void wait_timer(void)
     }
 }
 
+static void *ring_later(void *arg)
+{
+    nap(1000);
+    (void)pthread_kill(*(pthread_t *)arg, SIGUSR1);
+    return NULL;
+}
+
+static void wait_signal(bool polls)
+{
+    pthread_t self = pthread_self();
+    pthread_t thread;
+    struct ibv_wc wc;
+
+    (void)signal(SIGUSR1, ring);
+    (void)pthread_create(&thread, NULL, ring_later, &self);
+    while (!rung) {
+        if (polls)
+            (void)ibv_poll_cq(queue, 1, &wc);
+    }
+    (void)pthread_join(thread, NULL);
+}
+
 static void compute(void)
 {
     uint64_t x = 1;
@@ -162,6 +188,8 @@ static void work(const char *what)
         (void)pthread_join(thread, NULL);
     } else if (strcmp(what, "timer") == 0) {
         wait_timer();
+    } else if (strcmp(what, "signal") == 0 || strcmp(what, "polled") == 0) {
+        wait_signal(strcmp(what, "polled") == 0);
     } else if (strcmp(what, "compute") == 0) {
         compute();
     } else if (strcmp(what, "forever") == 0) {
@@ -182,20 +210,24 @@ static bool is_right(const char *what, int64_t ns)
     return ns >= 1000000 && ns < 1010000;
 }
 
-/* Loads verbs and opens the first device. */
+/* Loads verbs, opens the first device and makes a queue. */
 static bool join_clock(void)
 {
     void *verbs = dlopen("libibverbs.so.1", RTLD_NOW);
     void **(*list_devices)(int *) = NULL;
-    void *(*open_device)(void *) = NULL;
+    struct ibv_context *(*open_device)(void *) = NULL;
+    struct ibv_cq *(*create_cq)(struct ibv_context *, int, void *, void *, int) = NULL;
     void **list;
 
     if (!verbs)
         return false;
     *(void **)(void *)&list_devices = dlsym(verbs, "ibv_get_device_list");
     *(void **)(void *)&open_device = dlsym(verbs, "ibv_open_device");
+    *(void **)(void *)&create_cq = dlsym(verbs, "ibv_create_cq");
     list = list_devices ? list_devices(NULL) : NULL;
-    return list && list[0] && open_device && open_device(list[0]);
+    context = list && list[0] && open_device ? open_device(list[0]) : NULL;
+    queue = context && create_cq ? create_cq(context, 16, NULL, NULL, 0) : NULL;
+    return queue != NULL;
 }
 
 int main(int argc, char **argv)

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Threads that wait by reading memory: who wakes them, at what time, and when nobody ever will. One
- * process of one Mac; the test plays its threads. */
+/* Threads that wait by reading memory: who wakes them, at what time, and when nobody ever will; and
+ * threads that are interrupted, whatever they wait for. One process of one Mac; the test plays its
+ * threads. */
 #define _DEFAULT_SOURCE /* MAP_ANONYMOUS */
 #include <stdatomic.h>
 #include <stdbool.h>
@@ -12,10 +13,13 @@
 
 #include "sim/base/units.h"
 #include "tests/unit/fabric/support/bench_cluster.h"
+#include "verbs-shim/proto/check.h"
 #include "verbs-shim/proto/proto.h"
+#include "verbs-shim/proto/ring.h"
 #include "verbs-shim/sched/sched.h"
 
-#define US PS_PER_US
+#define US   PS_PER_US
+#define GRID INT64_C(300000) /* of one that polls */
 
 struct world {
     struct bench_cluster bench;
@@ -39,7 +43,7 @@ static void *zeros(size_t size)
 struct says {
     enum proto_park park;
     int64_t vt, deadline;
-    bool is_again, has_loose;
+    bool is_again, has_loose, is_asleep;
 };
 
 static void park(uint32_t actor, struct says says)
@@ -50,6 +54,12 @@ static void park(uint32_t actor, struct says says)
     chan->deadline = says.deadline ? says.deadline : PROTO_NEVER;
     chan->is_again = says.is_again;
     chan->has_loose = says.has_loose;
+    chan->is_asleep = says.is_asleep;
+    if (says.park == PROTO_PARK_IDLE) {
+        chan->polled_count = 1;
+        chan->first = PROTO_NEVER;
+        chan->grid = GRID;
+    }
     atomic_store(&chan->vt, says.vt);
     cr_assert(sched_park(&world->view, actor));
 }
@@ -195,4 +205,63 @@ Test(spinners, a_waiter_with_a_deadline_comes_first)
     expect_turn(0, 5 * US); /* the other has acted */
     spin_again(0, 5 * US);
     expect_turn(1, 20 * US);
+}
+
+/* A thread that parked at 1 us is interrupted by another at 10 us: it goes on at `t`, as `resume`
+ * says. */
+static void expect_interrupt(struct says says, int64_t t, enum proto_resume resume)
+{
+    struct proto_command command = {
+        .t = 10 * US, .actor = 1, .kind = PROTO_COMMAND_INTERRUPT, .slot = 0};
+    struct proto_cursors *ring;
+
+    begin(2);
+    says.vt = says.vt ? says.vt : US;
+    park(0, says);
+    expect_turn(1, 0);
+    ring = &world->segment.command_ring;
+    park(1, (struct says){.park = PROTO_PARK_TURN, .vt = 10 * US});
+    expect_turn(1, 10 * US);
+    world->segment.commands[ring_write_at(ring, PROTO_COMMANDS)] = command;
+    ring_publish(ring);
+    park(1, (struct says){.park = PROTO_PARK_TURN, .vt = 11 * US});
+    expect_turn(0, t);
+    cr_expect(eq(u32, world->segment.chan[0].resume, (uint32_t)resume));
+}
+
+Test(interrupt, ends_a_wait_for_a_key_as_its_deadline_does)
+{
+    expect_interrupt((struct says){.park = PROTO_PARK_WAIT}, 10 * US, PROTO_RESUME_TIMEOUT);
+}
+
+Test(interrupt, ends_a_wait_before_its_deadline)
+{
+    expect_interrupt((struct says){.park = PROTO_PARK_WAIT, .deadline = 99 * US}, 10 * US,
+                     PROTO_RESUME_TIMEOUT);
+}
+
+Test(interrupt, ends_a_wait_for_the_outside)
+{
+    expect_interrupt((struct says){.park = PROTO_PARK_EXTERNAL}, 10 * US, PROTO_RESUME_TIMEOUT);
+}
+
+Test(interrupt, ends_a_sleep_before_its_end)
+{
+    expect_interrupt((struct says){.park = PROTO_PARK_TURN, .vt = 99 * US, .is_asleep = true},
+                     10 * US, PROTO_RESUME_TURN);
+}
+
+Test(interrupt, lets_one_that_polls_go_on_with_its_last_poll_by_then)
+{
+    expect_interrupt((struct says){.park = PROTO_PARK_IDLE}, 10 * US, PROTO_RESUME_POLL);
+}
+
+Test(interrupt, of_another_process_is_damage)
+{
+    struct proto_command command = {
+        .kind = PROTO_COMMAND_INTERRUPT, .slot = PROTO_CLIENT_ACTORS, .actor = 0};
+
+    cr_expect(not(proto_command_is_sane(&command, 0)));
+    command.slot = PROTO_CLIENT_ACTORS - 1;
+    cr_expect(proto_command_is_sane(&command, 0));
 }

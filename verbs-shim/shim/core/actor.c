@@ -691,7 +691,7 @@ uint32_t actor_new(struct actor *creator)
     int64_t reply[4] = {0};
 
     if (actor_call(creator, PROTO_CALL_NEW_ACTOR, &none, reply) != 0 ||
-        reply[0] == PROTO_ACTORS_MAX)
+        (uint32_t)reply[0] == PROTO_ACTORS_MAX)
         return PROTO_ACTORS_MAX;
     return actor_init((uint32_t)reply[0])->number;
 }

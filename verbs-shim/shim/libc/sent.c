@@ -31,6 +31,7 @@
 struct sent {
     bool is_used;
     bool is_any;      /* for the process */
+    uint32_t from;    /* actor */
     uint32_t to;      /* else for this actor */
     uint64_t refused; /* by actors, bits as in client_actors */
     simtime due;
@@ -65,13 +66,20 @@ static bool is_for(const struct sent *s, uint32_t number)
     return s->is_used && (s->is_any ? (s->refused & bit_of(number)) == 0 : s->to == number);
 }
 
+/* When one that polls sees it: what it did at the very instant of sending came before, if it is
+ * first in the order of actors. */
+static simtime seen_at(const struct sent *s, uint32_t number)
+{
+    return simtime_add(s->due, (simspan){number < s->from});
+}
+
 static simtime next_for(uint32_t number)
 {
     simtime next = simtime_never();
 
     for (size_t i = 0; sent_count > 0 && i < SENT_MAX; i++) {
         if (is_for(&sents[i], number))
-            next = simtime_min(next, sents[i].due);
+            next = simtime_min(next, seen_at(&sents[i], number));
     }
     return next;
 }
@@ -165,6 +173,7 @@ static void put(struct actor *a, const struct sent *new)
     *s = *new;
     s->is_used = true;
     sent_count++;
+    s->from = actor_number(a);
     s->due = actor_now(a);
     s->order = orders++;
     for (uint32_t k = 0; k < PROTO_CLIENT_ACTORS; k++) {
