@@ -29,6 +29,38 @@ static void eleventh_qp(struct test *t)
     CHECK_EQ(t, errno, EBUSY);
 }
 
+/* Asking again changes nothing, until one is given back. */
+static void eleventh_stays_refused(struct test *t)
+{
+    struct ibv_cq *cq = make_cq(t, t->lab->context, 64);
+    struct ibv_qp *qps[10];
+    struct ibv_qp_init_attr init;
+    struct ibv_qp *qp;
+
+    NEED(!t->is_over);
+    for (int i = 0; i < 10; i++) {
+        init = line_init(cq, cq, 32);
+        qps[i] = ibv_create_qp(t->lab->pd, &init);
+        CHECK(t, qps[i] != NULL);
+        test_own(t, OBJECT_QP, qps[i]);
+    }
+    for (int i = 0; i < 5; i++) {
+        errno = 0;
+        init = line_init(cq, cq, 32);
+        qp = ibv_create_qp(t->lab->pd, &init);
+        if (qp)
+            test_own(t, OBJECT_QP, qp);
+        CHECK(t, qp == NULL);
+        CHECK_EQ(t, errno, EBUSY);
+    }
+    test_disown(t, qps[0]);
+    CHECK_EQ(t, ibv_destroy_qp(qps[0]), 0);
+    init = line_init(cq, cq, 32);
+    qp = ibv_create_qp(t->lab->pd, &init);
+    CHECK(t, qp != NULL);
+    test_own(t, OBJECT_QP, qp);
+}
+
 static void qp_comes_back(struct test *t)
 {
     struct ibv_cq *cq = make_cq(t, t->lab->context, 64);
@@ -178,6 +210,8 @@ static const struct row rows[] = {
      eleventh_qp, 0, 0, 1, VARIANT_BOTH, false},
     {"limit/eleventh_qp_in_another_context", "the limit is the device's, not the context's",
      "mlx#4209", eleventh_qp, 1, 0, 1, VARIANT_BOTH, false},
+    {"limit/eleventh_qp_stays_refused", "retries give EBUSY as well, until one is destroyed",
+     "mlx#4209", eleventh_stays_refused, 0, 0, 1, VARIANT_BOTH, false},
     {"limit/destroyed_qp_comes_back", "a destroyed queue pair can be made again", "mlx#4209",
      qp_comes_back, 0, 0, 1, VARIANT_BOTH, false},
     {"limit/region_101_is_refused", "100 regions; the next gives NULL and ENOMEM", "mlx#3162",

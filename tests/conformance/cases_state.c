@@ -183,6 +183,36 @@ static bool passes(struct test *t, const struct line *line, uint32_t seed)
            test_meet(t, NULL, NULL, 0);
 }
 
+/* A region's end with the queue pair in ERR; a is 1 where that fails until it is destroyed. */
+static void unmap_in_error(struct test *t)
+{
+    struct ibv_mr *mr = make_mr(t, t->lab->pd, t->lab->memory, SUITE_FRAME);
+    struct line line;
+
+    NEED(mr && make_pair(t, 32, &line));
+    CHECK_EQ(t, to_state(line.qp, IBV_QPS_ERR), 0);
+    if (t->row->a) {
+        CHECK(t, ibv_dereg_mr(mr) != 0);
+        test_disown(t, line.qp);
+        CHECK_EQ(t, ibv_destroy_qp(line.qp), 0);
+    }
+    test_disown(t, mr);
+    CHECK_EQ(t, ibv_dereg_mr(mr), 0);
+}
+
+static void unmap_after_destroy(struct test *t)
+{
+    struct ibv_mr *mr = make_mr(t, t->lab->pd, t->lab->memory, SUITE_FRAME);
+    struct line line;
+
+    NEED(mr && make_pair(t, 32, &line));
+    CHECK_EQ(t, post_recv(t, line.qp, 1, 0, SUITE_FRAME), 0);
+    test_disown(t, line.qp);
+    CHECK_EQ(t, ibv_destroy_qp(line.qp), 0);
+    test_disown(t, mr);
+    CHECK_EQ(t, ibv_dereg_mr(mr), 0);
+}
+
 /* a: the state before RESET; b: with a send and a receive that wait and must be forgotten. */
 static void reconnects(struct test *t)
 {
@@ -288,6 +318,12 @@ static const struct row rows[] = {
      error_flushes, IBV_QPS_RTR, 0, 2, VARIANT_TECHNOTE, false},
     {"state/ERR_flushes_receives_of_RTS", "what is posted completes with a flush error", MAN,
      error_flushes, IBV_QPS_RTS, 0, 2, VARIANT_BOTH, false},
+    {"state/ERR_pins_regions", "no unmap in ERR, but after the destroy", "llama#27908",
+     unmap_in_error, 1, 0, 2, VARIANT_OBSERVED, false},
+    {"state/ERR_pins_no_regions", "a region can be unmapped in ERR", MAN, unmap_in_error, 0, 0, 2,
+     VARIANT_TECHNOTE, false},
+    {"state/RTS_destroyed_then_unmapped", "destroyed from RTS, a queue pair pins no region",
+     "llama#27908", unmap_after_destroy, 0, 0, 2, VARIANT_BOTH, false},
     {"state/RESET_and_connected_anew", "RESET forgets the peer", MAN, reconnects, IBV_QPS_RTS, 0, 2,
      VARIANT_BOTH, false},
     {"state/ERR_RESET_and_connected_anew", "RESET leads out of ERR", MAN, reconnects, IBV_QPS_ERR,

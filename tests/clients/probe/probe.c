@@ -11,6 +11,7 @@
  *   limits     how many queue pairs, completion queues, domains and regions, and the errno behind
  *   share      limits of a second process of this Mac while the first one has one of each
  *   teardown   a region's end with the queue pair in ERR, and with it gone: "unmap ERRNO ERRNO"
+ *   port       state of the port and a protection domain: "port 4 pd ok", "port 1 pd NULL ERRNO"
  *   rkey       the remote key of a region with all access
  *   gids       of the port, and whether the second is made of an IPv4 address: "gids 3 ipv4"
  *   local      a region with LOCAL_WRITE alone: "local ERRNO"
@@ -28,6 +29,8 @@
  *   neighbour  the same on one queue pair, while a second one has a message every minute
  *   renew      rank 0 sends after NUMBER ms, flushes what did not leave within 10 ms, and both
  *              connect anew: "flushed COUNT", "arrived"
+ *   survive    rank 1 aborts while rank 0 has a receive and a send posted, and polls for ever
+ *   unplugged  state of the port and a protection domain, at once and after NUMBER ms
  *   rounds     both send and receive a message each ms, NUMBER times
  *   wait       rank 1 waits for ever for a message that rank 0, which sleeps NUMBER ms, sends
  *   pace       rank 0 sends NUMBER messages of 4 KiB and computes Gb/s from its completions; rank
@@ -257,6 +260,27 @@ static bool ask_pd(struct probe *p)
     return printf("pd NULL %d\n", errno) > 0;
 }
 
+static bool ask_port(struct probe *p)
+{
+    struct ibv_port_attr port;
+    struct ibv_pd *pd;
+
+    if (ibv_query_port(p->context, 1, &port))
+        return false;
+    pd = ibv_alloc_pd(p->context);
+    if (pd)
+        return printf("port %d pd ok\n", (int)port.state) > 0 && ibv_dealloc_pd(pd) == 0;
+    return printf("port %d pd NULL %d\n", (int)port.state, errno) > 0;
+}
+
+static bool ask_unplugged(struct probe *p)
+{
+    if (!ask_port(p))
+        return false;
+    rest(p->number);
+    return ask_port(p);
+}
+
 static bool ask_rkey(struct probe *p)
 {
     return make_objects(p) && printf("rkey %u\n", p->mr->rkey) > 0;
@@ -482,6 +506,19 @@ static bool ask_rounds(struct probe *p)
     return puts("rounds over") >= 0;
 }
 
+static bool ask_survive(struct probe *p)
+{
+    if (!connect_pair(p))
+        return false;
+    if (p->rank == 1)
+        abort();
+    rest(1);
+    if (recv_one(p) || send_one(p))
+        return false;
+    puts("posted");
+    return take(p, 1, 0) && printf("completion status %d\n", p->status) > 0;
+}
+
 static bool ask_wait(struct probe *p)
 {
     if (!connect_pair(p))
@@ -578,7 +615,8 @@ static bool ask(struct probe *p, const char *question)
                      {"gids", ask_gids},         {"local", ask_local},
                      {"before", ask_before},     {"bad", ask_bad},
                      {"renew", ask_renew},       {"neighbour", ask_neighbour},
-                     {"rounds", ask_rounds}};
+                     {"rounds", ask_rounds},     {"port", ask_port},
+                     {"survive", ask_survive},   {"unplugged", ask_unplugged}};
 
     if (strcmp(question, "idle") == 0)
         return ask_idle(p, 0);
