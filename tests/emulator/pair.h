@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Two ranks on one machine: rank 0 waits for what rank 1 does later. pair_NAME FOLDER: both may put
- * files into FOLDER, which is empty at first. */
+/* Two or more ranks on one machine: rank 0 waits for what the others do later. pair_NAME FOLDER:
+ * both may put files into FOLDER, which is empty at first. */
 #ifndef TESTS_EMULATOR_PAIR_H
 #define TESTS_EMULATOR_PAIR_H
 
@@ -11,12 +11,17 @@
 
 #define PAIR_SLACK (300 * US) /* from a cause to its effect on the other rank */
 
-static inline bool pair_is_waiter(void)
+static inline int pair_rank(void)
 {
     const char *rank = getenv("TBMESH_RANK");
 
     CHECK(rank);
-    return strcmp(rank, "0") == 0;
+    return (int)strtol(rank, NULL, 10);
+}
+
+static inline bool pair_is_waiter(void)
+{
+    return pair_rank() == 0;
 }
 
 /* Time since the run's start, the same for both ranks. */

@@ -19,6 +19,7 @@
 #define ENVIRON_BYTES (1U << 20)
 #define KILL_ROUNDS   200
 #define KILL_ROUND_NS 5000000L
+#define FLAG_EXITING  UINT64_C(4) /* PF_EXITING, include/linux/sched.h; proc(5): flags */
 
 /* Reads at most size - 1 bytes; returns how many, 0 when the file cannot be read. */
 static size_t read_file(const char *path, char *bytes, size_t size)
@@ -39,8 +40,17 @@ static size_t read_file(const char *path, char *bytes, size_t size)
 struct stat_line {
     char state;
     pid_t parent;
+    uint64_t flags; /* PF_... of the kernel */
     uint64_t ticks;
 };
+
+/* Where the last of these fields ends; NULL: the line is too short. */
+static const char *skip_fields(const char *at, int first, int last)
+{
+    for (int field = first; at && field <= last; field++)
+        at = strchr(at + 1, ' ');
+    return at;
+}
 
 /* The program's name in the second field may hold anything, also brackets and spaces. */
 static bool read_stat(pid_t pid, struct stat_line *ret)
@@ -55,13 +65,13 @@ static bool read_stat(pid_t pid, struct stat_line *ret)
         return false;
     *ret = (struct stat_line){.state = at[2]};
     ret->parent = (pid_t)strtol(at + 3, &end, 10);
-    /* Fields 5 to 13 come between the parent and the two times. */
-    at = end;
-    for (int field = 5; field <= 13; field++) {
-        at = strchr(at + 1, ' ');
-        if (!at)
-            return false;
-    }
+    at = skip_fields(end, 5, 8);
+    if (!at)
+        return false;
+    ret->flags = strtoull(at, &end, 10);
+    at = skip_fields(end, 10, 13);
+    if (!at)
+        return false;
     ret->ticks = strtoull(at, &end, 10);
     ret->ticks += strtoull(end, NULL, 10);
     return true;
@@ -72,6 +82,14 @@ bool proc_is_alive(pid_t pid)
     struct stat_line line;
 
     return read_stat(pid, &line) && line.state != 'Z' && line.state != 'X';
+}
+
+bool proc_is_ending(pid_t pid)
+{
+    struct stat_line line;
+
+    return !read_stat(pid, &line) || line.state == 'Z' || line.state == 'X' ||
+           (line.flags & FLAG_EXITING) != 0;
 }
 
 char proc_look(pid_t pid, uint64_t *ret_ticks)

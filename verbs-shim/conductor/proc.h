@@ -11,6 +11,9 @@
 /* Neither gone nor waiting to be reaped. Also for the id of a thread. */
 bool proc_is_alive(pid_t pid);
 
+/* Is the kernel taking it down, or has it done so? */
+bool proc_is_ending(pid_t pid);
+
 /* CPU time of all threads so far, in ticks of the kernel's clock; and one of its state letters, 0
  * when there is no such process. */
 char proc_look(pid_t pid, uint64_t *ret_ticks);

@@ -40,6 +40,7 @@ struct run_caller {
     int pidfd;
     pid_t pid;
     bool is_client; /* it was let in, as `client` */
+    bool is_ending; /* it has hung up: fd is its pidfd */
     uint32_t client;
     char program[64];
 };

@@ -155,8 +155,8 @@ static void heed(struct run *run)
         run->end = RUN_STUCK;
     else if (run->state == SCHED_BROKEN)
         run->end = RUN_DAMAGED;
-    else if (run->state == SCHED_OUTSIDE && !is_inline(run))
-        run->is_outside = true; /* else who parked last rings */
+    else if (run->state == SCHED_OUTSIDE)
+        run->is_outside = true; /* also when somebody's end, and no ring, has brought it about */
 }
 
 void turn_change(struct run *run, enum turn_change change, uint32_t number)

@@ -131,13 +131,33 @@ static void lose_caller(struct run *run, struct run_caller *caller)
     caller->pidfd = -1;
 }
 
+/*
+ * The client's line is closed. If that is because the process ends, it may still have other things
+ * open that somebody waits for; it is gone when all of it is.
+ */
+static void hang_up(struct run *run, struct run_caller *caller)
+{
+    if (caller->pidfd < 0 || !proc_is_ending(caller->pid)) {
+        lose_caller(run, caller);
+        return;
+    }
+    (void)close(caller->fd);
+    caller->fd = caller->pidfd;
+    caller->pidfd = -1;
+    caller->is_ending = true;
+}
+
 static void take_bell(struct run *run, struct run_caller *caller)
 {
     bool is_inline = run->options->driver == CONDUCTOR_INLINE;
     struct proto_bell bell;
 
-    if (recv(caller->fd, &bell, sizeof bell, MSG_DONTWAIT) != (ssize_t)sizeof bell) {
+    if (caller->is_ending) {
         lose_caller(run, caller);
+        return;
+    }
+    if (recv(caller->fd, &bell, sizeof bell, MSG_DONTWAIT) != (ssize_t)sizeof bell) {
+        hang_up(run, caller);
         return;
     }
     if (!is_inline) {
@@ -298,8 +318,10 @@ static void look_at_runner(struct run *run, int64_t now)
         return;
     if (!careful_call(find_runner, &runner))
         run->end = RUN_DAMAGED;
-    if (!runner.exists)
+    if (!runner.exists) {
+        (void)turn_drive(run); /* nobody waits for nobody */
         return;
+    }
     state = proc_look(run->client_pid[runner.client], &ticks);
     if (ticks != run->stray_ticks || runner.client != run->stray_client ||
         run->stray_since_ms == 0) {

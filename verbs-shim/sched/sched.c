@@ -261,6 +261,32 @@ static void remove_actor(struct sched *s, uint32_t actor_ix)
     unlist_actor(s, actor_ix);
 }
 
+/* Books how far the actors have come that end in the middle of a turn. When the process ended: as
+ * far as one of these, if there is any; else nobody knows. */
+static int64_t end_running(const struct sched_view *view, uint32_t client_ix)
+{
+    struct sched *s = view->sched;
+    int64_t end = PROTO_NEVER;
+
+    for (uint32_t k = 0; k < sched_client_at(s, client_ix)->actor_count; k++) {
+        struct sched_actor *actor = sched_actor_at(s, client_ix * PROTO_CLIENT_ACTORS + k);
+        int64_t vt =
+            atomic_load_explicit(&view->segments[client_ix]->chan[k].vt, memory_order_acquire);
+
+        if (actor->state != SCHED_ACTOR_RUNNING)
+            continue;
+        if (vt >= 0 && vt <= PROTO_TIME_MAX)
+            actor->vt = time_max(actor->vt, vt);
+        end = end == PROTO_NEVER ? actor->vt : time_max(end, actor->vt);
+    }
+    return end == PROTO_NEVER ? fabric_time(s) : end;
+}
+
+void sched_log_outside(struct sched *s, int64_t t)
+{
+    s->outside[s->outside_count++ % SCHED_OUTSIDE_LOG] = t;
+}
+
 void sched_client_died(const struct sched_view *view, uint32_t client_ix)
 {
     struct sched *s = view->sched;
@@ -269,6 +295,8 @@ void sched_client_died(const struct sched_view *view, uint32_t client_ix)
     if (!client->is_alive)
         return;
     client->is_alive = false; /* and is told nothing any more */
+    /* Its sockets are closed, its locks given back. */
+    sched_log_outside(s, end_running(view, client_ix));
     if (s->culprit == client_ix)
         s->culprit = ID_NONE;
     for (uint32_t k = 0; k < client->actor_count; k++)

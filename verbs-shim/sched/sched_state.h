@@ -340,6 +340,8 @@ static inline bool sched_is_reliable(const struct sched_qp *qp)
 void sched_move_wrs(struct sched *s, uint32_t from_qp, uint32_t to_qp);
 /* Hands the receives that were posted before RTR to the fabric. */
 void sched_post_early(const struct sched_view *view, uint32_t qp);
+/* At `t` something has happened that whoever waits for the outside may wait for. */
+void sched_log_outside(struct sched *s, int64_t t);
 /* The client will consume nothing any more and wants no events. */
 void sched_forget_client(const struct sched_view *view, uint32_t client);
 

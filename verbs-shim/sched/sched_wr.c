@@ -908,7 +908,7 @@ void sched_execute(const struct sched_view *view, const struct proto_command *co
         break;
     case PROTO_COMMAND_OUTSIDE:
         sched_client_at(s, client)->commands++;
-        s->outside[s->outside_count++ % SCHED_OUTSIDE_LOG] = command->t;
+        sched_log_outside(s, command->t);
         break;
     case PROTO_COMMAND_APPLIED:
         (void)reach(s, command->t);

@@ -746,11 +746,11 @@ void actor_begin(uint32_t number)
     spin_begin(a);
 }
 
-/* Leaves for good: runs the scheduler for the others and does not wait. */
-static void leave(struct actor *a, bool with_process)
+void actor_end(struct actor *a)
 {
+    a->is_used = false;
     spin_end();
-    a->chan->args.raw[0] = with_process;
+    a->chan->args.raw[0] = 0;
     a->chan->park = PROTO_PARK_EXIT;
     show_time(a);
     atomic_store_explicit(&a->chan->turn, 0, memory_order_release);
@@ -762,12 +762,6 @@ static void leave(struct actor *a, bool with_process)
     sys_unsettle();
 }
 
-void actor_end(struct actor *a)
-{
-    a->is_used = false;
-    leave(a, false);
-}
-
 void actor_forget(void)
 {
     self = NULL;
@@ -775,8 +769,19 @@ void actor_forget(void)
     sys_unsettle();
 }
 
+/*
+ * The process ends with the turn in its hand: sockets close and locks are given back when the
+ * kernel takes it down, and nobody may act before that. The conductor sees the end and goes on.
+ * What was posted until now is executed first.
+ */
 void client_leave(void)
 {
-    if (self)
-        leave(self, true);
+    struct actor *a = self;
+
+    if (!a)
+        return;
+    actor_order(a);
+    spin_end();
+    self = NULL;
+    sys_unsettle();
 }

@@ -87,6 +87,34 @@ SHIM_EXPORT int clone(int (*run)(void *arg), void *stack, int flags, void *arg, 
     return REAL(clone)(run_child, stack, flags, &begin, parent_id, tls, child_id);
 }
 
+/*
+ * The end that calls no handlers. As at any other (core/actor.c, client_leave) the process keeps
+ * the turn until it is gone, and what it did before comes first.
+ */
+static void end_in_order(void)
+{
+    struct actor *a = actor_self();
+
+    if (a)
+        actor_order(a);
+}
+
+// NOLINTNEXTLINE(bugprone-reserved-identifier,readability-identifier-naming): the C library's name
+SHIM_EXPORT _Noreturn void _exit(int status)
+{
+    end_in_order();
+    REAL(_exit)(status);
+    __builtin_unreachable();
+}
+
+// NOLINTNEXTLINE(bugprone-reserved-identifier,readability-identifier-naming): the C library's name
+SHIM_EXPORT _Noreturn void _Exit(int status)
+{
+    end_in_order();
+    REAL(_exit)(status);
+    __builtin_unreachable();
+}
+
 struct child_wait {
     pid_t who;
     int options;

@@ -100,6 +100,7 @@ struct sembuf;
     X(wait4, pid_t, (pid_t, int *, int, struct rusage *))                                          \
     X(waitid, int, (idtype_t, id_t, siginfo_t *, int))                                             \
     X(system, int, (const char *))                                                                 \
+    X(_exit, void, (int))                                                                          \
     /* stream.c, socket.c, poll.c */                                                               \
     X(readv, ssize_t, (int, const struct iovec *, int))                                            \
     X(writev, ssize_t, (int, const struct iovec *, int))                                           \
