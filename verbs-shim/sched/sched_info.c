@@ -129,14 +129,14 @@ uint32_t sched_qp_count(const struct sched *s)
     return s->qp_count;
 }
 
-/* Does the way of the one end at the port of the other? */
+/* Does the way of the one end at the port of the other? Within a Mac there is no way. */
 static bool is_same_cable(const struct sched *s, const struct sched_qp *qp,
                           const struct sched_qp *peer)
 {
     const struct cluster_path *path = &sched_route_at(s, qp->rank, qp->device, peer->rank)->path;
 
-    return path->cables[path->hops - 1].ix ==
-           sched_agreed(s, peer->rank)->device[peer->device].cable;
+    return path->hops == 0 || path->cables[path->hops - 1].ix ==
+                                  sched_agreed(s, peer->rank)->device[peer->device].cable;
 }
 
 struct sched_qp_info sched_qp_info(const struct sched *s, uint32_t ix)
