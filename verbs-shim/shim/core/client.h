@@ -23,7 +23,8 @@ struct client {
 /* Zero before joining. */
 extern struct client client;
 
-/* The process ends: it keeps the turn until it is gone. Later calls act as if it never had joined. */
+/* The process ends: it keeps the turn until it is gone. Later calls act as if it never had joined.
+ */
 void client_leave(void);
 /* Tells the conductor something. */
 void client_ring(enum proto_bell_why why, uint32_t actor);
