@@ -35,6 +35,8 @@
  *   wait       rank 1 waits for ever for a message that rank 0, which sleeps NUMBER ms, sends
  *   pace       rank 0 sends NUMBER messages of 4 KiB and computes Gb/s from its completions; rank
  *              1 does from its own
+ *   strides    rank 0 sends a request of NUMBER bytes in whole strides of 32 to 256 KiB, and rank 1
+ *              answers with one; "stride BYTES took NS", and "stride BYTES at GBPS" what arrived
  *   ping       messages of NUMBER bytes to and fro: least, median and greatest half of a round
  *              trip in ps, and how many round trips
  *
@@ -58,6 +60,9 @@
 #define ACCESS (IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_READ | IBV_ACCESS_REMOTE_WRITE)
 #define MOST   256
 #define DEPTH  200U
+
+#define STRIDE_MOST (256U << 10)
+#define RING        8 /* strides outstanding */
 
 struct probe {
     struct ibv_context *context;
@@ -202,18 +207,18 @@ static bool connect_pair(struct probe *p)
            side_barrier(&p->side, &fault);
 }
 
-static int recv_one(struct probe *p)
+static int recv_part(struct probe *p, uint32_t bytes)
 {
-    struct ibv_sge sge = {(uintptr_t)p->memory, p->bytes, p->mr->lkey};
+    struct ibv_sge sge = {(uintptr_t)p->memory, bytes, p->mr->lkey};
     struct ibv_recv_wr wr = {.wr_id = 1, .sg_list = &sge, .num_sge = 1};
     struct ibv_recv_wr *bad;
 
     return ibv_post_recv(p->qp, &wr, &bad);
 }
 
-static int send_one(struct probe *p)
+static int send_part(struct probe *p, uint32_t bytes)
 {
-    struct ibv_sge sge = {(uintptr_t)p->memory, p->bytes, p->mr->lkey};
+    struct ibv_sge sge = {(uintptr_t)p->memory, bytes, p->mr->lkey};
     struct ibv_send_wr wr = {.wr_id = 2,
                              .sg_list = &sge,
                              .num_sge = 1,
@@ -222,6 +227,16 @@ static int send_one(struct probe *p)
     struct ibv_send_wr *bad;
 
     return ibv_post_send(p->qp, &wr, &bad);
+}
+
+static int recv_one(struct probe *p)
+{
+    return recv_part(p, p->bytes);
+}
+
+static int send_one(struct probe *p)
+{
+    return send_part(p, p->bytes);
 }
 
 /* Polls until `count` completions have come; 0 ns: for ever. */
@@ -562,6 +577,76 @@ static bool ask_pace(struct probe *p)
                   (double)counted * BYTES * 8 / (double)span) > 0;
 }
 
+/* A request of `count` strides and its answer, as rank 0 sees it; negative: failed. */
+static int64_t request(struct probe *p, uint32_t stride, long count)
+{
+    int64_t start = now_ns();
+    long sent = 0;
+
+    for (long done = 0; done < count + 1; done++) { /* the last completion is the answer's */
+        for (; sent < count && sent - done < RING; sent++) {
+            if (send_part(p, stride))
+                return -1;
+        }
+        if (!take(p, 1, 0))
+            return -1;
+    }
+    return now_ns() - start;
+}
+
+/* The same at rank 1: from the first stride to the last. The first RING receives are posted. */
+static int64_t serve(struct probe *p, uint32_t stride, long count)
+{
+    int64_t first = 0;
+    int64_t last = 0;
+
+    for (long got = 0; got < count; got++) {
+        if (!take(p, 1, 0) || (got + RING < count && recv_part(p, stride)))
+            return -1;
+        last = now_ns();
+        if (got == 0)
+            first = last;
+    }
+    return send_part(p, stride) || !take(p, 1, 0) ? -1 : last - first;
+}
+
+static bool ask_stride(struct probe *p, uint32_t stride)
+{
+    long count = (p->number + stride - 1) / stride;
+    long receives = p->rank == 0 ? 1 : count < RING ? count : RING;
+    struct fault fault = {0};
+    int64_t span;
+
+    for (long i = 0; i < receives; i++) {
+        if (recv_part(p, stride))
+            return false;
+    }
+    if (!side_barrier(&p->side, &fault))
+        return false;
+    if (p->rank == 0)
+        rest(1); /* until rank 1 looks */
+    span = p->rank == 0 ? request(p, stride, count) : serve(p, stride, count);
+    if (span < 0)
+        return false;
+    if (p->rank == 0)
+        printf("stride %u took %lld\n", stride, (long long)span);
+    else if (span > 0)
+        printf("stride %u at %.2f\n", stride, (double)(count - 1) * stride * 8 / (double)span);
+    return side_barrier(&p->side, &fault);
+}
+
+static bool ask_strides(struct probe *p)
+{
+    p->bytes = STRIDE_MOST;
+    if (p->number < 1 || !connect_pair(p))
+        return false;
+    for (uint32_t stride = 32U << 10; stride <= STRIDE_MOST; stride *= 2) {
+        if (!ask_stride(p, stride))
+            return false;
+    }
+    return true;
+}
+
 static int compare(const void *a, const void *b)
 {
     const int64_t x = *(const int64_t *)a;
@@ -616,7 +701,8 @@ static bool ask(struct probe *p, const char *question)
                      {"before", ask_before},     {"bad", ask_bad},
                      {"renew", ask_renew},       {"neighbour", ask_neighbour},
                      {"rounds", ask_rounds},     {"port", ask_port},
-                     {"survive", ask_survive},   {"unplugged", ask_unplugged}};
+                     {"survive", ask_survive},   {"unplugged", ask_unplugged},
+                     {"strides", ask_strides}};
 
     if (strcmp(question, "idle") == 0)
         return ask_idle(p, 0);
