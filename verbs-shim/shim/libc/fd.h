@@ -30,6 +30,22 @@ static inline enum fd_kind fd_kind_of(int fd)
     return S_ISREG(st.st_mode) || S_ISDIR(st.st_mode) || S_ISBLK(st.st_mode) ? FD_FILE : FD_PIPE;
 }
 
+/* The process takes a lock on a file (ipc.c). */
+void fd_note_lock(void);
+/* Has it ever done so? Then any close may give one back. */
+bool fd_may_lock(void);
+
+/* What others may notice when the descriptor is closed. */
+static inline bool fd_is_shared(int fd)
+{
+    struct stat st;
+    int saved = errno;
+    bool is_open = fd_may_lock() && fstat(fd, &st) == 0;
+
+    errno = saved;
+    return is_open || fd_kind_of(fd) != FD_FILE;
+}
+
 static inline bool fd_is_blocking(int fd)
 {
     return (fcntl(fd, F_GETFL) & O_NONBLOCK) == 0;

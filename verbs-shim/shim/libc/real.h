@@ -7,6 +7,7 @@
 #define VERBS_SHIM_SHIM_LIBC_REAL_H
 
 #include <dirent.h>
+#include <mqueue.h>
 #include <poll.h>
 #include <pthread.h>
 #include <sched.h>
@@ -30,6 +31,7 @@
 
 struct rusage;
 struct sembuf;
+struct msqid_ds;
 
 /* X(name, result, parameters). Locks come first: an allocator that somebody preloads may take one
  * while the rest is being looked up. */
@@ -201,6 +203,13 @@ struct sembuf;
     X(close_range, int, (unsigned, unsigned, int))                                                 \
     X(clone, int, (int (*)(void *), void *, int, void *, ...))                                     \
     X(_Fork, pid_t, (void))                                                                        \
+    X(semctl, int, (int, int, int, ...))                                                           \
+    X(msgctl, int, (int, int, struct msqid_ds *))                                                  \
+    X(mq_send, int, (mqd_t, const char *, size_t, unsigned))                                       \
+    X(mq_receive, ssize_t, (mqd_t, char *, size_t, unsigned *))                                    \
+    X(mq_timedsend, int, (mqd_t, const char *, size_t, unsigned, const struct timespec *))         \
+    X(mq_timedreceive, ssize_t, (mqd_t, char *, size_t, unsigned *, const struct timespec *))      \
+    X(fclose, int, (FILE *))                                                                       \
     /* many.c */                                                                                   \
     X(recvmmsg, int, (int, struct mmsghdr *, unsigned, int, struct timespec *))                    \
     X(sendmmsg, int, (int, struct mmsghdr *, unsigned, int))                                       \

@@ -246,17 +246,17 @@ SHIM_EXPORT int shutdown(int fd, int how)
 }
 
 /* What the descriptor stood for until now may have been the last word of a conversation. */
-static void announce_closed(struct actor *a, int fd, enum fd_kind kind)
+static void announce_closed(struct actor *a, int fd, bool is_shared)
 {
     alarm_forget_fd(fd);
-    if (kind != FD_FILE)
+    if (is_shared)
         actor_acted_outside(a);
 }
 
 SHIM_EXPORT int close(int fd)
 {
     struct actor *a = actor_self();
-    enum fd_kind kind;
+    bool is_shared;
     int rc;
 
     if (fd >= 0 && fd == client_line()) {
@@ -265,13 +265,27 @@ SHIM_EXPORT int close(int fd)
     }
     if (!a)
         return REAL(close)(fd);
-    kind = fd_kind_of(fd);
-    if (kind != FD_FILE)
+    is_shared = fd_is_shared(fd);
+    if (is_shared)
         begin_outside(a);
     asked_closed(fd);
     rc = REAL(close)(fd);
     if (rc == 0)
-        announce_closed(a, fd, kind);
+        announce_closed(a, fd, is_shared);
+    return rc;
+}
+
+/* The C library's own closes unseen. Only a lock is of interest: a stream on what waits is ours. */
+SHIM_EXPORT int fclose(FILE *file)
+{
+    struct actor *a = fd_may_lock() ? actor_self() : NULL;
+    int rc;
+
+    if (!a)
+        return REAL(fclose)(file);
+    begin_outside(a);
+    rc = REAL(fclose)(file);
+    actor_acted_outside(a);
     return rc;
 }
 
@@ -319,31 +333,37 @@ static void make_way(int fd)
         client_move_line();
 }
 
-SHIM_EXPORT int dup2(int old, int fd)
+/* What `fd` stands for is about to be replaced; returns what announce_closed wants to know. */
+static bool begin_replacing(struct actor *a, int fd)
 {
-    struct actor *a = actor_self();
-    enum fd_kind kind = a && old != fd ? fd_kind_of(fd) : FD_FILE;
-    int rc;
+    bool is_shared;
 
     make_way(fd);
-    rc = REAL(dup2)(old, fd);
+    is_shared = a && fd_is_shared(fd);
+    if (is_shared)
+        begin_outside(a);
+    return is_shared;
+}
 
-    if (a && rc != -1 && old != fd)
-        announce_closed(a, fd, kind);
+SHIM_EXPORT int dup2(int old, int fd)
+{
+    struct actor *a = old != fd ? actor_self() : NULL;
+    bool is_shared = begin_replacing(a, fd);
+    int rc = REAL(dup2)(old, fd);
+
+    if (a && rc != -1)
+        announce_closed(a, fd, is_shared);
     return rc;
 }
 
 SHIM_EXPORT int dup3(int old, int fd, int flags)
 {
     struct actor *a = actor_self();
-    enum fd_kind kind = a ? fd_kind_of(fd) : FD_FILE;
-    int rc;
-
-    make_way(fd);
-    rc = REAL(dup3)(old, fd, flags);
+    bool is_shared = begin_replacing(a, fd);
+    int rc = REAL(dup3)(old, fd, flags);
 
     if (a && rc != -1)
-        announce_closed(a, fd, kind);
+        announce_closed(a, fd, is_shared);
     return rc;
 }
 
@@ -366,6 +386,7 @@ SHIM_EXPORT int flock(int fd, int operation)
     struct actor *a = actor_self();
     struct file_lock lock = {.fd = fd, .operation = operation};
 
+    fd_note_lock();
     if (!a)
         return REAL(flock)(fd, operation);
     begin_outside(a);
@@ -376,7 +397,6 @@ SHIM_EXPORT int flock(int fd, int operation)
         errno = lock.error;
         return -1;
     }
-    if (operation & LOCK_UN)
-        actor_acted_outside(a);
+    actor_acted_outside(a); /* a lock that is shared from now on lets others in, too */
     return 0;
 }
