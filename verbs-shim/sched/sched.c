@@ -1027,6 +1027,19 @@ static bool nudge(const struct sched_view *view, struct next *next)
     return true;
 }
 
+/* Does another thread of its process run? What that has just woken acts after it. */
+static bool has_runner(struct sched *s, uint32_t actor_ix)
+{
+    for (uint32_t i = 0; i < s->live_count; i++) {
+        uint32_t other = sched_live(s)[i];
+
+        if (other / PROTO_CLIENT_ACTORS == actor_ix / PROTO_CLIENT_ACTORS &&
+            sched_actor_at(s, other)->state == SCHED_ACTOR_RUNNING)
+            return true;
+    }
+    return false;
+}
+
 bool sched_has_room(const struct sched *s)
 {
     return s->running < s->max_running;
@@ -1057,6 +1070,8 @@ enum sched_state sched_next(const struct sched_view *view, uint32_t *granted)
         (sched_actor_at(s, next.actor)->is_quiet && is_all_quiet(view, &next)))
         return nobody_can_act(view, granted);
     if (next.actor != next.bound && !may_overtake(view, &next))
+        return SCHED_RUNNING;
+    if (s->running > 0 && has_runner(s, next.actor))
         return SCHED_RUNNING;
     if (s->has_launcher && sched_must_hold(view, next.actor, next.actor_t, is_by_time(s, &next)))
         return s->running > 0 ? SCHED_RUNNING : SCHED_OUTSIDE;

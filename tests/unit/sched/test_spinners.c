@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Threads that wait by reading memory: who wakes them, at what time, and when nobody ever will; and
- * threads that are interrupted, whatever they wait for. One process of one Mac; the test plays its
- * threads. */
+ * threads that are interrupted, whatever they wait for, or woken. One process of one Mac; the test
+ * plays its threads. */
 #define _DEFAULT_SOURCE /* MAP_ANONYMOUS */
 #include <stdatomic.h>
 #include <stdbool.h>
@@ -88,7 +88,7 @@ static enum sched_actor_state state_of(uint32_t actor)
 
 /* Two Macs, of which the second has not to be waited for; `threads` of the first have had a turn
  * at time zero, the last of them has it. */
-static void begin(uint32_t threads)
+static void begin_with(uint32_t threads, uint32_t max_running)
 {
     const host_id hosts[] = {{0}, {1}};
     struct sched_config config;
@@ -103,7 +103,7 @@ static void begin(uint32_t threads)
                                    .agreed = world->agreed,
                                    .hosts = hosts,
                                    .rank_count = 2,
-                                   .max_running = 1};
+                                   .max_running = max_running};
     world->segment.agreed = world->agreed[0];
     world->view.segments[0] = &world->segment;
     world->view.sched = sched_init(zeros(sched_mem_size(&config)), &config);
@@ -116,6 +116,11 @@ static void begin(uint32_t threads)
         expect_turn(0, 0);
         cr_assert(eq(i64, world->segment.chan[0].reply[0], k));
     }
+}
+
+static void begin(uint32_t threads)
+{
+    begin_with(threads, 1);
 }
 
 static void spin(uint32_t actor, int64_t vt)
@@ -264,4 +269,24 @@ Test(interrupt, of_another_process_is_damage)
     cr_expect(not(proto_command_is_sane(&command, 0)));
     command.slot = PROTO_CLIENT_ACTORS - 1;
     cr_expect(proto_command_is_sane(&command, 0));
+}
+
+/* However many may run at once: what the waker does at the same instant comes first. */
+Test(siblings, never_run_at_once)
+{
+    const struct proto_command wake = {
+        .t = 10 * US, .actor = 1, .kind = PROTO_COMMAND_WAKE, .slot = 7, .length = 1};
+    uint32_t granted;
+
+    begin_with(2, 2);
+    world->segment.chan[0].key = 7;
+    park(0, (struct says){.park = PROTO_PARK_WAIT});
+    expect_turn(1, 0);
+    park(1, (struct says){.park = PROTO_PARK_TURN, .vt = 10 * US});
+    expect_turn(1, 10 * US);
+    world->segment.commands[ring_write_at(&world->segment.command_ring, PROTO_COMMANDS)] = wake;
+    ring_publish(&world->segment.command_ring);
+    cr_assert(eq(int, sched_next(&world->view, &granted), SCHED_RUNNING));
+    park(1, (struct says){.park = PROTO_PARK_TURN, .vt = 11 * US});
+    expect_turn(0, 10 * US);
 }
