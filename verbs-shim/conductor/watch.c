@@ -404,6 +404,24 @@ static void look_at_arrivals(struct run *run, int64_t now)
         run->end = RUN_LIVELOCK;
 }
 
+/* A rank that has ended may have said when, after we last listened: with the conductor as driver
+ * only that tells its last time. */
+static void hear_last_words(struct run *run)
+{
+    for (uint32_t i = 0; i < RUN_CALLERS_MAX; i++) {
+        struct run_caller *caller = &run->callers[i];
+
+        /* One that lives on elsewhere could go on for ever. */
+        for (uint32_t k = 0; k < PROTO_CLIENT_ACTORS && caller->fd >= 0; k++) {
+            struct pollfd ready = {.fd = caller->fd, .events = POLLIN};
+
+            if (!caller->is_client || poll(&ready, 1, 0) != 1)
+                break;
+            take_bell(run, caller);
+        }
+    }
+}
+
 /* Decides whether there is anything left to wait for. */
 static void look_at_clock(struct run *run)
 {
@@ -412,6 +430,7 @@ static void look_at_clock(struct run *run)
     if (run->end != RUN_GOES_ON)
         return;
     if (!is_anybody_running(run)) {
+        hear_last_words(run);
         run->end = RUN_ALL_ENDED;
         return;
     }
