@@ -10,6 +10,7 @@
 #include <sys/eventfd.h>
 #include <sys/select.h>
 #include <sys/socket.h>
+#include <sys/syscall.h>
 #include <sys/timerfd.h>
 #include <sys/uio.h>
 #include <sys/wait.h>
@@ -198,6 +199,7 @@ static void check_eventfd(void)
 
 static void check_children(void)
 {
+    siginfo_t info = {0};
     int status;
     pid_t child = fork();
     FILE *file;
@@ -210,7 +212,9 @@ static void check_children(void)
         CHECK(clock_gettime(CLOCK_REALTIME, &real) == 0);
         _exit(7);
     }
-    CHECK(waitpid(child, &status, 0) == child);
+    CHECK(syscall(SYS_waitid, P_PID, child, &info, WEXITED | WNOWAIT, NULL) == 0);
+    CHECK(info.si_status == 7);
+    CHECK(syscall(SYS_wait4, child, &status, WNOHANG, NULL) == child);
     CHECK(WIFEXITED(status) && WEXITSTATUS(status) == 7);
     CHECK(waitpid(-1, &status, 0) == -1 && errno == ECHILD);
     status = system("exit 3");

@@ -20,6 +20,7 @@
 #include "verbs-shim/shim/actor.h"
 #include "verbs-shim/shim/libc/child.h"
 #include "verbs-shim/shim/libc/futex.h"
+#include "verbs-shim/shim/libc/raw.h"
 #include "verbs-shim/shim/libc/real.h"
 
 struct call {
@@ -115,7 +116,7 @@ static bool serve_call(struct actor *a, const struct call *c, long *ret)
     case SYS_futex:
         return futex_serve(a, c->arg, ret);
     default:
-        return false;
+        return raw_serve(a, c->number, c->arg, ret);
     }
 }
 
