@@ -15,12 +15,13 @@
 #include <string.h>
 
 #include "sim/base/arena.h"
-#include "sim/base/units.h"
+#include "sim/base/err.h"
 #include "sim/fabric/quirk.h"
 #include "sim/report/human.h"
 #include "sim/scenario/quirk.h"
 #include "verbs-shim/conductor/agreed.h"
 #include "verbs-shim/conductor/conductor.h"
+#include "verbs-shim/conductor/memory.h"
 #include "verbs-shim/conductor/run.h"
 #include "verbs-shim/proto/proto.h"
 #include "verbs-shim/sched/sched.h"

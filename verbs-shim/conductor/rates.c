@@ -15,6 +15,7 @@
 #include "sim/fabric/quirk.h"
 #include "sim/scenario/quirk.h"
 #include "verbs-shim/conductor/conductor.h"
+#include "verbs-shim/conductor/memory.h"
 #include "verbs-shim/conductor/run.h"
 #include "verbs-shim/proto/proto.h"
 #include "verbs-shim/sched/sched.h"
