@@ -144,17 +144,19 @@ static uint64_t overflow(uint64_t depth)
     return overflow(depth + 1) + here[depth % 512];
 }
 
-/* By the C library's own function, not by whatever stands before it. */
-static void close_unseen(void)
+typedef long kernel_call(long number, ...);
+
+/* The C library's own `syscall`, not whatever stands before it. */
+static kernel_call *unseen(void)
 {
     void *library = dlopen("libc.so.6", RTLD_NOW);
     void *address = library ? dlsym(library, "syscall") : NULL;
-    long (*call)(long number, ...);
+    kernel_call *call;
 
     if (!address)
         exit(3);
     memcpy(&call, &address, sizeof call);
-    (void)call(SYS_close_range, 3, ~0U, 0);
+    return call;
 }
 
 static void exit_again(void)
@@ -256,7 +258,7 @@ static bool withdraw(const char *how)
     if (strcmp(how, "unmap") == 0)
         unmap_all();
     else if (strcmp(how, "files") == 0)
-        close_unseen();
+        (void)unseen()(SYS_close_range, 3, ~0U, 0);
     else if (strcmp(how, "daemon") != 0 || daemon(1, 1) != 0)
         return false;
     return true;
@@ -282,7 +284,7 @@ int main(int argc, char **argv)
     if (withdraw(how))
         poll_for_ever(context);
     else if (strcmp(how, "hang") == 0)
-        (void)syscall(SYS_ppoll, NULL, 0, NULL, NULL, 0);
+        (void)unseen()(SYS_ppoll, NULL, 0, NULL, NULL, 0);
     else if (strcmp(how, "spin") == 0 || strcmp(how, "quiet-spin") == 0)
         for (;;)
             sink++;
