@@ -429,6 +429,24 @@ static void find_leavers(struct run *run, const char *id)
     }
 }
 
+/* Who kept the turn, and why. */
+static void find_stray(struct run *run)
+{
+    const char *name = run_rank_name(run, run->stray_client / PROTO_RANK_CLIENTS);
+
+    if (run->stray_question[0])
+        run_add_finding(run, false, "name-server", name, "waits for a name server (%s)",
+                        run->stray_question);
+    else if (run->stray_computes)
+        run_add_finding(run, false, "computes", name,
+                        "computes without a call that the clock knows: it may count rounds while "
+                        "it waits for memory to change");
+    else
+        run_add_finding(run, false, "hangs", name,
+                        "waits for something that the clock knows nothing of, and keeps everybody "
+                        "waiting");
+}
+
 static enum run_verdict judge_end(struct run *run)
 {
     switch (run->end) {
@@ -458,13 +476,7 @@ static enum run_verdict judge_end(struct run *run)
                                                    : g_strerror(run->output_error));
         return RUN_FAILED;
     case RUN_STRAY:
-        run_add_finding(run, false, run->stray_computes ? "computes" : "hangs",
-                        run_rank_name(run, run->stray_client / PROTO_RANK_CLIENTS),
-                        run->stray_computes
-                            ? "computes without a call that the clock knows: it may count rounds "
-                              "while it waits for memory to change"
-                            : "waits for something that the clock knows nothing of, and keeps "
-                              "everybody waiting");
+        find_stray(run);
         return RUN_DEADLOCK;
     case RUN_LIVELOCK:
         run_add_finding(run, false, "livelock", "all ranks",

@@ -114,6 +114,7 @@ struct run {
     uint64_t stray_ticks;
     int64_t stray_since_ms;
     bool stray_computes;
+    char stray_question[PROTO_QUESTION_BYTES]; /* to a name server; "": none */
     pid_t lock_owner;
     bool has_failed; /* a rank failed or was killed ... */
     uint32_t first_failed;

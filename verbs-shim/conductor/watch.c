@@ -12,6 +12,7 @@
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <stdint.h>
+#include <string.h>
 #include <sys/pidfd.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
@@ -283,8 +284,21 @@ static void ask_outside(struct run *run, int64_t now)
 struct runner {
     const struct run *run;
     bool exists;
-    uint32_t client; /* that has the turn */
+    uint32_t client;                     /* that has the turn */
+    char question[PROTO_QUESTION_BYTES]; /* that it asks a name server; "": none */
 };
+
+/* Any bytes may be there: the client writes them. */
+static void read_question(const struct proto_chan *chan, char *text)
+{
+    size_t length = 0;
+
+    if (atomic_load_explicit(&chan->asks, memory_order_acquire)) {
+        for (char c; length + 1 < PROTO_QUESTION_BYTES && (c = chan->question[length]); length++)
+            text[length] = '!' <= c && c <= '~' ? c : ' ';
+    }
+    text[length] = '\0';
+}
 
 static void find_runner(void *ctx)
 {
@@ -298,6 +312,7 @@ static void find_runner(void *ctx)
                 continue;
             runner->exists = true;
             runner->client = c;
+            read_question(&run->memory.view.segments[c]->chan[k], runner->question);
             return;
         }
     }
@@ -320,6 +335,15 @@ static void look_at_runner(struct run *run, int64_t now)
         run->end = RUN_DAMAGED;
     if (!runner.exists) {
         (void)turn_drive(run); /* nobody waits for nobody */
+        return;
+    }
+    if (runner.question[0]) {
+        /* The C library gives up by itself, usually after 10 s a server. */
+        if (now - run->progress_since_ms <= compute_ms(run))
+            return;
+        run->stray_client = runner.client;
+        memcpy(run->stray_question, runner.question, sizeof run->stray_question);
+        run->end = RUN_STRAY;
         return;
     }
     state = proc_look(run->client_pid[runner.client], &ticks);

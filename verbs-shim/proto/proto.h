@@ -206,6 +206,8 @@ union proto_call_args {
     int64_t raw[8];
 };
 
+#define PROTO_QUESTION_BYTES 124U
+
 /*
  * An actor's channel. The first line is written by whoever gives the turn, and only while the
  * actor is parked; the rest by the actor, and only while it has the turn. `turn` (release, acquire)
@@ -238,6 +240,8 @@ struct proto_chan {
     int64_t since;  /* idle, quiet: end of the first poll of the row of empty ones */
     uint32_t polls; /* idle, quiet: those of the row that were really made */
     uint32_t acts;  /* calls other than polls so far, low bits */
+    _Alignas(64) _Atomic uint32_t asks;  /* runs, and waits for a name server with the turn */
+    char question[PROTO_QUESTION_BYTES]; /* getaddrinfo "host" */
 };
 
 enum proto_command_kind {

@@ -166,6 +166,10 @@ void actor_name(uint32_t number, pthread_t handle);
 void actor_begin(uint32_t number);
 void actor_end(struct actor *a); /* the thread is about to exit */
 
+/* The actor asks a name server, in a call that the clock does not see: "getaddrinfo", "host".
+ * `what` NULL: no more. `name` may be NULL. */
+void actor_note_question(struct actor *a, const char *what, const char *name);
+
 /* Books a question to the outside, or the answer: so many more sockets wait for one. */
 void client_asked(bool is_question, int more);
 

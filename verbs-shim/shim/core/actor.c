@@ -596,6 +596,28 @@ bool actor_wait_watching(struct actor *a, bool (*try)(void *ctx), void *ctx, sim
     return is_found;
 }
 
+/* Appends what fits. */
+static void add_text(char *text, size_t *length, const char *more)
+{
+    while (*more && *length + 1 < PROTO_QUESTION_BYTES)
+        text[(*length)++] = *more++;
+    text[*length] = '\0';
+}
+
+void actor_note_question(struct actor *a, const char *what, const char *name)
+{
+    char *text = a->chan->question;
+    size_t length = 0;
+
+    if (what) {
+        add_text(text, &length, what);
+        add_text(text, &length, " \"");
+        add_text(text, &length, name ? name : "");
+        add_text(text, &length, "\"");
+    }
+    atomic_store_explicit(&a->chan->asks, what != NULL, memory_order_release);
+}
+
 void actor_acted_outside(struct actor *a)
 {
     struct proto_command command = {.kind = PROTO_COMMAND_OUTSIDE};

@@ -32,6 +32,9 @@
 struct rusage;
 struct sembuf;
 struct msqid_ds;
+struct __res_state; // NOLINT(bugprone-reserved-identifier,readability-identifier-naming)
+struct addrinfo;
+struct hostent;
 
 /* X(name, result, parameters). Locks come first: an allocator that somebody preloads may take one
  * while the rest is being looked up. */
@@ -210,6 +213,25 @@ struct msqid_ds;
     X(mq_timedsend, int, (mqd_t, const char *, size_t, unsigned, const struct timespec *))         \
     X(mq_timedreceive, ssize_t, (mqd_t, char *, size_t, unsigned *, const struct timespec *))      \
     X(fclose, int, (FILE *))                                                                       \
+    /* lookup.c */                                                                                 \
+    X(getaddrinfo, int, (const char *, const char *, const struct addrinfo *, struct addrinfo **)) \
+    X(getnameinfo, int,                                                                            \
+      (const struct sockaddr *, socklen_t, char *, socklen_t, char *, socklen_t, int))             \
+    X(gethostbyname, struct hostent *, (const char *))                                             \
+    X(gethostbyname2, struct hostent *, (const char *, int))                                       \
+    X(gethostbyname_r, int,                                                                        \
+      (const char *, struct hostent *, char *, size_t, struct hostent **, int *))                  \
+    X(gethostbyname2_r, int,                                                                       \
+      (const char *, int, struct hostent *, char *, size_t, struct hostent **, int *))             \
+    X(gethostbyaddr, struct hostent *, (const void *, socklen_t, int))                             \
+    X(gethostbyaddr_r, int,                                                                        \
+      (const void *, socklen_t, int, struct hostent *, char *, size_t, struct hostent **, int *))  \
+    X(res_query, int, (const char *, int, int, unsigned char *, int))                              \
+    X(res_search, int, (const char *, int, int, unsigned char *, int))                             \
+    X(res_nquery, int, (struct __res_state *, const char *, int, int, unsigned char *, int))       \
+    X(res_nsearch, int, (struct __res_state *, const char *, int, int, unsigned char *, int))      \
+    X(res_send, int, (const unsigned char *, int, unsigned char *, int))                           \
+    X(res_nsend, int, (struct __res_state *, const unsigned char *, int, unsigned char *, int))    \
     /* many.c */                                                                                   \
     X(recvmmsg, int, (int, struct mmsghdr *, unsigned, int, struct timespec *))                    \
     X(sendmmsg, int, (int, struct mmsghdr *, unsigned, int))                                       \

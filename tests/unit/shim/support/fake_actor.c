@@ -269,6 +269,13 @@ void actor_order(struct actor *a)
     hand_over(a);
 }
 
+void actor_note_question(struct actor *a, const char *what, const char *name)
+{
+    (void)a;
+    (void)what;
+    (void)name;
+}
+
 void actor_acted_outside(struct actor *a)
 {
     outside_at = a->vt;
