@@ -20,6 +20,7 @@
 #include <sys/file.h>
 #include <sys/resource.h>
 #include <sys/select.h>
+#include <sys/sendfile.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
 #include <sys/uio.h>
@@ -75,6 +76,12 @@ static bool serve_bytes(long number, const long *arg, long *ret)
         return true;
     case SYS_sendmmsg:
         *ret = sendmmsg(INT(0), PTR(1), (unsigned)arg[2], INT(3));
+        return true;
+    case SYS_sendfile:
+        *ret = sendfile(INT(0), INT(1), PTR(2), SIZE(3));
+        return true;
+    case SYS_splice:
+        *ret = splice(INT(0), PTR(1), INT(2), PTR(3), SIZE(4), (unsigned)arg[5]);
         return true;
     case SYS_fcntl:
         *ret = fcntl(INT(0), INT(1), PTR(2));

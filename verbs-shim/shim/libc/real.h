@@ -232,6 +232,11 @@ struct hostent;
     X(res_nsearch, int, (struct __res_state *, const char *, int, int, unsigned char *, int))      \
     X(res_send, int, (const unsigned char *, int, unsigned char *, int))                           \
     X(res_nsend, int, (struct __res_state *, const unsigned char *, int, unsigned char *, int))    \
+    /* splice.c */                                                                                 \
+    X(sendfile, ssize_t, (int, int, off_t *, size_t))                                              \
+    X(splice, ssize_t, (int, off64_t *, int, off64_t *, size_t, unsigned))                         \
+    X(tee, ssize_t, (int, int, size_t, unsigned))                                                  \
+    X(vmsplice, ssize_t, (int, const struct iovec *, size_t, unsigned))                            \
     /* many.c */                                                                                   \
     X(recvmmsg, int, (int, struct mmsghdr *, unsigned, int, struct timespec *))                    \
     X(sendmmsg, int, (int, struct mmsghdr *, unsigned, int))                                       \
