@@ -295,7 +295,11 @@ static void read_question(const struct proto_chan *chan, char *text)
 
     if (atomic_load_explicit(&chan->asks, memory_order_acquire)) {
         for (char c; length + 1 < PROTO_QUESTION_BYTES && (c = chan->question[length]); length++)
-            text[length] = '!' <= c && c <= '~' ? c : ' ';
+            text[length] = c;
+    }
+    for (size_t i = 0; i < length; i++) {
+        if (text[i] < '!' || text[i] > '~')
+            text[i] = ' ';
     }
     text[length] = '\0';
 }

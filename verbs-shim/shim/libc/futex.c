@@ -5,6 +5,9 @@
  * Waits and wakes go to the queue of the word's address (sync.c). Priority inheritance and the bit
  * sets of FUTEX_WAIT_BITSET are not modelled: every waiter matches every wake. A wake of a word
  * that is not private also goes to the kernel, where a process outside the clock may wait.
+ *
+ * In memory that processes share the waker may be one of them, and the queue is not his: the waiter
+ * waits outside until the word has changed. The wake is announced.
  */
 #include "verbs-shim/shim/libc/futex.h"
 
@@ -12,6 +15,7 @@
 #include <linux/futex.h>
 #include <stdatomic.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/syscall.h>
 #include <time.h>
 
@@ -66,19 +70,59 @@ static simtime deadline_of(const struct actor *a, const struct futex_call *c)
     return vclock_read(c->is_realtime ? CLOCK_REALTIME : CLOCK_MONOTONIC, c->timeout);
 }
 
+#define PAGE ((uintptr_t)4096)
+
+/* Only memory that is shared can be mapped once more: mremap(2), old_size 0. */
+static bool is_shared(const struct futex_call *c)
+{
+    void *page;
+    void *twin;
+
+    if (c->is_private)
+        return false;
+    // NOLINTNEXTLINE(performance-no-int-to-ptr): where the word's page begins
+    page = (void *)((uintptr_t)c->word & ~(PAGE - 1));
+    twin = mremap(page, 0, PAGE, MREMAP_MAYMOVE);
+    return twin != MAP_FAILED && munmap(twin, PAGE) == 0;
+}
+
+struct shared_wait {
+    const struct futex_call *call; /* borrowed */
+    const struct sync_waiter *w;   /* borrowed */
+};
+
+static bool try_shared(void *ctx)
+{
+    const struct shared_wait *wait = ctx;
+
+    return sync_is_woken(wait->w) || atomic_load(wait->call->word) != wait->call->value;
+}
+
+static enum wait_end wait_shared(struct actor *a, const struct futex_call *c, struct sync_waiter *w)
+{
+    struct shared_wait wait = {.call = c, .w = w};
+    enum wait_end end = wait_outside(a, try_shared, &wait, deadline_of(a, c));
+
+    sync_leave(w);
+    actor_charge(a, PROTO_CHARGE_SYNC, 1);
+    return end;
+}
+
 /* 0 or errno. */
 static int futex_wait(struct actor *a, const struct futex_call *c)
 {
     struct sync_waiter *w;
+    bool shared;
 
     if (c->timeout && !vclock_is_span(c->timeout))
         return EINVAL;
-    w = sync_enter(c->word, false);
+    shared = is_shared(c);
+    w = sync_enter(c->word, shared);
     if (atomic_load(c->word) != c->value) {
         sync_leave(w);
         return EAGAIN;
     }
-    switch (sync_wait(a, w, deadline_of(a, c))) {
+    switch (shared && w ? wait_shared(a, c, w) : sync_wait(a, w, deadline_of(a, c))) {
     case WAIT_TIMEOUT:
         return ETIMEDOUT;
     case WAIT_SIGNAL:
@@ -101,6 +145,8 @@ static long wake_all_kinds(struct actor *a, const struct futex_call *c, uint32_t
 
         woken += more > 0 ? more : 0;
     }
+    if (is_shared(c))
+        actor_acted_outside(a);
     return woken;
 }
 

@@ -357,6 +357,7 @@ SHIM_EXPORT int mq_send(mqd_t queue, const char *bytes, size_t size, unsigned pr
              : REAL(mq_send)(queue, bytes, size, priority);
 }
 
+// NOLINTNEXTLINE(readability-non-const-parameter): the kernel writes there
 static ssize_t take(struct actor *a, mqd_t queue, char *bytes, size_t size, unsigned *ret_priority,
                     simtime deadline)
 {

@@ -24,6 +24,7 @@
 #include "verbs-shim/proto/proto.h"
 #include "verbs-shim/shim/actor.h"
 #include "verbs-shim/shim/export.h"
+#include "verbs-shim/shim/libc/fifo.h"
 #include "verbs-shim/shim/libc/real.h"
 
 #define RANK_DIGITS 2U
@@ -127,6 +128,8 @@ SHIM_EXPORT int open(const char *path, int flags, ...)
         mode = va_arg(args, mode_t);
         va_end(args);
     }
+    if (fifo_waits(AT_FDCWD, path, flags))
+        return fifo_open(AT_FDCWD, path, flags);
     return REAL(open)(lead(path, &place), flags, mode);
 }
 
@@ -142,6 +145,8 @@ SHIM_EXPORT int open64(const char *path, int flags, ...)
         mode = va_arg(args, mode_t);
         va_end(args);
     }
+    if (fifo_waits(AT_FDCWD, path, flags))
+        return fifo_open(AT_FDCWD, path, flags);
     return REAL(open)(lead(path, &place), flags, mode);
 }
 
@@ -157,6 +162,8 @@ SHIM_EXPORT int openat(int folder, const char *path, int flags, ...)
         mode = va_arg(args, mode_t);
         va_end(args);
     }
+    if (fifo_waits(folder, path, flags))
+        return fifo_open(folder, path, flags);
     return REAL(openat)(folder, lead(path, &place), flags, mode);
 }
 
@@ -172,13 +179,27 @@ SHIM_EXPORT int openat64(int folder, const char *path, int flags, ...)
         mode = va_arg(args, mode_t);
         va_end(args);
     }
+    if (fifo_waits(folder, path, flags))
+        return fifo_open(folder, path, flags);
     return REAL(openat)(folder, lead(path, &place), flags, mode);
+}
+
+static FILE *open_fifo(const char *path, const char *mode)
+{
+    int fd = fifo_open(AT_FDCWD, path, fifo_flags(mode));
+    FILE *file = fd == -1 ? NULL : fdopen(fd, mode);
+
+    if (!file && fd != -1)
+        (void)close(fd);
+    return file;
 }
 
 SHIM_EXPORT FILE *fopen(const char *restrict path, const char *restrict mode)
 {
     struct place place;
 
+    if (fifo_waits(AT_FDCWD, path, fifo_flags(mode)))
+        return open_fifo(path, mode);
     return REAL(fopen)(lead(path, &place), mode);
 }
 
@@ -186,6 +207,8 @@ SHIM_EXPORT FILE *fopen64(const char *restrict path, const char *restrict mode)
 {
     struct place place;
 
+    if (fifo_waits(AT_FDCWD, path, fifo_flags(mode)))
+        return open_fifo(path, mode);
     return REAL(fopen)(lead(path, &place), mode);
 }
 

@@ -201,7 +201,7 @@ static bool serve_signals(long number, const long *arg, long *ret)
     switch (number) {
 #ifdef SYS_pause
     case SYS_pause:
-        *ret = pause();
+        *ret = pause(); // NOLINT(concurrency-mt-unsafe): the program's own call
         return true;
 #endif
     case SYS_rt_sigsuspend:
@@ -220,6 +220,9 @@ static bool serve_signals(long number, const long *arg, long *ret)
         return true;
     case SYS_exit_group:
         _exit(INT(0));
+#ifdef SYS_futex_waitv
+    case SYS_futex_waitv: /* as a kernel before 5.16 */
+#endif
     case SYS_io_uring_setup:
         errno = ENOSYS;
         *ret = -1;

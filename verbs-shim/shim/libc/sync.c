@@ -69,11 +69,14 @@ void sync_leave(struct sync_waiter *w)
     atomic_fetch_sub(&waiting, 1);
 }
 
+bool sync_is_woken(const struct sync_waiter *w)
+{
+    return atomic_load(&w->is_woken);
+}
+
 static bool try_woken(void *ctx)
 {
-    const struct sync_waiter *w = ctx;
-
-    return atomic_load(&w->is_woken);
+    return sync_is_woken(ctx);
 }
 
 static enum wait_end wait_inside(struct actor *a, struct sync_waiter *w, simtime deadline)

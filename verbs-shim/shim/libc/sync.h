@@ -20,6 +20,7 @@ struct sync_waiter;
 struct sync_waiter *sync_enter(const void *key, bool is_shared);
 /* Until woken or `deadline`. The waiter is gone afterwards. */
 enum wait_end sync_wait(struct actor *a, struct sync_waiter *w, simtime deadline);
+bool sync_is_woken(const struct sync_waiter *w);
 /* Leaves the queue without having waited. */
 void sync_leave(struct sync_waiter *w);
 
