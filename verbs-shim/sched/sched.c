@@ -718,6 +718,8 @@ static int64_t find_lease(const struct sched_view *view, uint32_t actor_ix, cons
     return lease;
 }
 
+/* The call acts at the actor's time: what it sets free leaves the fabric then, and not when
+ * something last happened there. */
 static void answer(const struct sched_view *view, uint32_t actor_ix, struct proto_chan *chan)
 {
     struct sched *s = view->sched;
@@ -727,6 +729,7 @@ static void answer(const struct sched_view *view, uint32_t actor_ix, struct prot
     int status = 0;
 
     proto_read_args(chan, &args);
+    (void)sched_reach(s, sched_actor_at(s, actor_ix)->vt);
     switch ((enum proto_call)sched_actor_at(s, actor_ix)->call) {
     case PROTO_CALL_QUERY_PORT:
         status = sched_query_port(s, sched_client_at(s, client)->rank, args.device, reply);
@@ -775,6 +778,7 @@ static void answer(const struct sched_view *view, uint32_t actor_ix, struct prot
     }
     chan->reply_status = status;
     memcpy(chan->reply, reply, sizeof reply);
+    sched_run_fabric(view, engine_now(fabric_engine(sched_net(s))).ps);
 }
 
 static enum proto_resume why(const struct sched_actor *actor)
@@ -825,8 +829,10 @@ static void grant(const struct sched_view *view, struct next *next)
         return;
     }
     chan->resume = resume;
-    if (resume == PROTO_RESUME_ANSWER)
+    if (resume == PROTO_RESUME_ANSWER) {
         answer(view, next->actor, chan);
+        next->event_t = engine_next_time(fabric_engine(sched_net(s))).ps;
+    }
     actor->state = SCHED_ACTOR_RUNNING;
     /* A retry that finds nothing leaves the actor's time alone: only its channel hears of this. */
     if (resume != PROTO_RESUME_RETRY)

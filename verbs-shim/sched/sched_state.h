@@ -324,6 +324,9 @@ void sched_init_wrs(struct sched *s);
 /* Executes one command, at the fabric's present time or its own, whichever is later. */
 void sched_execute(const struct sched_view *view, const struct proto_command *command,
                    uint32_t client);
+/* Moves the fabric's clock to `t`, if that is ahead; nothing of it is due before. Returns its time.
+ */
+simtime sched_reach(struct sched *s, int64_t t);
 /* Runs the fabric's events up to and including `limit`, or until an idle actor may go on. */
 void sched_run_fabric(const struct sched_view *view, int64_t limit);
 /* Moves events that waited for room into the client's ring. False: some still wait. */

@@ -617,8 +617,7 @@ void sched_run_fabric(const struct sched_view *view, int64_t limit)
     (void)fabric_run_until(sched_net(s), (simtime){limit}, &hooks, &s->stop);
 }
 
-/* Moves the fabric's clock to a command's time, if that is ahead. */
-static simtime reach(struct sched *s, int64_t t)
+simtime sched_reach(struct sched *s, int64_t t)
 {
     struct engine *engine = fabric_engine(sched_net(s));
 
@@ -668,7 +667,7 @@ static void post_send(const struct sched_view *view, struct sched_qp *qp,
     struct sched *s = view->sched;
     uint32_t way = sched_is_datagram(qp) ? qp->ways[qp->dest_rank] - 1 : qp->fabric;
     bool is_blind = is_blind_on(s, qp, way);
-    simtime now = reach(s, command->t);
+    simtime now = sched_reach(s, command->t);
 
     qp->sends_open++;
     if (sched_is_reliable(qp)) {
@@ -768,7 +767,7 @@ static void execute_post(const struct sched_view *view, const struct proto_comma
     if (is_send)
         post_send(view, qp, client, ix, command);
     else
-        post_recv(view, qp, ix, reach(s, command->t));
+        post_recv(view, qp, ix, sched_reach(s, command->t));
     /* The fabric reports what became certain when it runs next. */
     sched_run_fabric(view, engine_now(fabric_engine(sched_net(s))).ps);
 }
@@ -911,7 +910,7 @@ void sched_execute(const struct sched_view *view, const struct proto_command *co
         sched_log_outside(s, command->t);
         break;
     case PROTO_COMMAND_APPLIED:
-        (void)reach(s, command->t);
+        (void)sched_reach(s, command->t);
         sched_execute_applied(view, command, client);
         sched_run_fabric(view, engine_now(fabric_engine(sched_net(s))).ps);
         break;

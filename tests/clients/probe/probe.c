@@ -23,6 +23,8 @@
  *   wrong      rank 0 to RTR with a GID that is nobody's, NUMBER times, then with the right one
  *   early      rank 0 sends 4 KiB, rank 1 posts its receive 1 ms later: "arrived" or "lost";
  *              status of the send
+ *   tardy      rank 0 sends to rank 1, which is in RTR NUMBER ms later: how long after that the
+ *              message is there, in ns
  *   idle       rank 0 sends after NUMBER ms of silence; rank 1 says how long the message took
  *   alive      the same, with a message every second meanwhile
  *   minutely   the same, with a message every minute
@@ -31,6 +33,8 @@
  *              connect anew: "flushed COUNT", "arrived"
  *   survive    rank 1 aborts while rank 0 has a receive and a send posted, and polls for ever
  *   unplugged  state of the port and a protection domain, at once and after NUMBER ms
+ *   leave      rank 0 posts NUMBER messages and ends at once; rank 1 counts those that came
+ *   vanish     the same without what a program does at its end
  *   rounds     both send and receive a message each ms, NUMBER times
  *   wait       rank 1 waits for ever for a message that rank 0, which sleeps NUMBER ms, sends
  *   pace       rank 0 sends NUMBER messages of 4 KiB and computes Gb/s from its completions; rank
@@ -49,6 +53,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
+#include <unistd.h>
 
 #include <infiniband/verbs.h>
 
@@ -426,6 +431,54 @@ static bool ask_early(struct probe *p)
     return recv_one(p) == 0 && puts(take(p, 1, 10000000) ? "arrived" : "lost") >= 0;
 }
 
+static bool send_and_go(struct probe *p, bool at_once)
+{
+    rest(1);
+    for (long i = 0; i < p->number; i++) {
+        if (send_one(p))
+            return false;
+    }
+    (void)puts("gone");
+    (void)fflush(stdout);
+    if (at_once)
+        _exit(0);
+    exit(0);
+}
+
+static bool ask_leave(struct probe *p, bool at_once)
+{
+    long came = 0;
+
+    if (!connect_pair(p))
+        return false;
+    if (p->rank == 0)
+        return send_and_go(p, at_once);
+    for (long i = 0; i < p->number; i++) {
+        if (recv_one(p))
+            return false;
+    }
+    while (came < p->number && take(p, 1, 10000000))
+        came++;
+    return printf("came %ld\n", came) > 0;
+}
+
+static bool ask_tardy(struct probe *p)
+{
+    struct far_end far_end;
+    int64_t start;
+
+    if (!meet(p, &far_end) || recv_one(p))
+        return false;
+    if (p->rank == 0)
+        return to_rtr(p->qp, &far_end, 1) == 0 && to_rts(p->qp) == 0 && send_one(p) == 0 &&
+               take(p, 1, 0);
+    rest(p->number);
+    if (to_rtr(p->qp, &far_end, 1))
+        return false;
+    start = now_ns();
+    return take(p, 1, 0) && printf("took %lld ns\n", (long long)(now_ns() - start)) > 0;
+}
+
 /* A message at once, one after the silence; rank 1 says when each came. */
 static bool ask_idle(struct probe *p, long pings)
 {
@@ -702,7 +755,7 @@ static bool ask(struct probe *p, const char *question)
                      {"renew", ask_renew},       {"neighbour", ask_neighbour},
                      {"rounds", ask_rounds},     {"port", ask_port},
                      {"survive", ask_survive},   {"unplugged", ask_unplugged},
-                     {"strides", ask_strides}};
+                     {"strides", ask_strides},   {"tardy", ask_tardy}};
 
     if (strcmp(question, "idle") == 0)
         return ask_idle(p, 0);
@@ -710,6 +763,8 @@ static bool ask(struct probe *p, const char *question)
         return ask_idle(p, p->number / 1000);
     if (strcmp(question, "minutely") == 0)
         return ask_idle(p, p->number / 60000);
+    if (strcmp(question, "leave") == 0 || strcmp(question, "vanish") == 0)
+        return ask_leave(p, question[0] == 'v');
     for (size_t i = 0; i < sizeof questions / sizeof questions[0]; i++) {
         if (strcmp(question, questions[i].name) == 0)
             return questions[i].fn(p);
