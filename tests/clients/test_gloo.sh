@@ -14,11 +14,10 @@ fi
 g++ -std=c++17 -O1 -w -o gloo_check "$root/tests/clients/gloo/gloo_check.cc" -lgloo -libverbs ||
     fail "gloo_check does not compile"
 
-# gloo RANKS MOST: all right, with the same trace also where addresses differ. Not with --parallel,
-# whose traces differ for a reason that is not known.
+# gloo RANKS MOST: all right, with one trace however it is scheduled and where addresses differ.
 gloo() {
     traces=
-    for options in "" --keep-aslr; do
+    for options in "" --keep-aslr "--lease-cap 100ns" --parallel; do
         rm -rf meet
         mkdir meet
         # shellcheck disable=SC2086 # an option or none
@@ -27,9 +26,8 @@ gloo() {
         [ "$(grep -c " of $1: [0-9]* sizes, 0 wrong" stdout)" = "$1" ] || fail "gloo, $1 ranks"
         traces="$traces $(grep -o 'hash .*' stdout)"
     done
-    # shellcheck disable=SC2086 # words: hash A hash B
-    set -- $traces
-    [ "$2" = "$4" ] || fail "gloo: two runs have two traces"
+    [ "$(echo "$traces" | grep -o '[0-9a-f]\{16\}' | sort -u | wc -l)" = 1 ] ||
+        fail "gloo, $1 ranks: more than one trace:$traces"
 }
 
 gloo 2 1048576

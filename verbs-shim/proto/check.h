@@ -50,6 +50,7 @@ struct proto_parked {
     int64_t since;     /* IDLE, QUIET */
     uint32_t polls;    /* IDLE, QUIET */
     uint32_t acts;
+    uint32_t new_cqs;      /* EXTERNAL */
     uint32_t polled_count; /* IDLE, QUIET, EXTERNAL */
     uint16_t polled[PROTO_POLLED_MAX];
 };

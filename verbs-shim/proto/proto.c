@@ -121,6 +121,7 @@ static bool read_queues(const struct proto_chan *chan, struct proto_parked *ret)
     if (count > PROTO_POLLED_MAX)
         return false;
     ret->polled_count = count;
+    ret->new_cqs = PROTO_CQS_MAX;
     copy_out(ret->polled, chan->polled, count * sizeof ret->polled[0]);
     for (uint32_t i = 0; i < count; i++) {
         if (ret->polled[i] >= PROTO_CQS_MAX)
@@ -160,7 +161,10 @@ bool proto_read_park(const struct proto_chan *chan, int64_t since, struct proto_
     case PROTO_PARK_QUIET:
         return read_row(chan, ret);
     case PROTO_PARK_EXTERNAL:
-        return read_queues(chan, ret);
+        if (!read_queues(chan, ret))
+            return false;
+        ret->new_cqs = *(const volatile uint32_t *)&chan->new_cqs;
+        return ret->new_cqs <= PROTO_CQS_MAX;
     case PROTO_PARK_WAIT:
         ret->key = *(const volatile uint64_t *)&chan->key;
         return true;

@@ -232,6 +232,7 @@ struct proto_chan {
     uint64_t key;     /* wait */
     uint32_t call;    /* enum proto_call */
     uint32_t polled_count;
+    uint32_t new_cqs;   /* external: queues from this number on count as in `polled` */
     uint32_t is_asleep; /* turn: its time is the end of a sleep */
     uint32_t has_loose; /* spin: threads outside the clock may write its memory, too */
     uint32_t is_again;  /* spin: it has only looked, and written nothing */

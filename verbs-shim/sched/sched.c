@@ -316,7 +316,8 @@ static void watch_queues(struct sched *s, struct sched_actor *actor, uint32_t ac
     uint16_t *polled = sched_polled_at(s, actor_ix);
     uint32_t count = parked->polled_count;
 
-    actor->first = count > 0 ? parked->first : PROTO_NEVER;
+    actor->first = count > 0 || parked->new_cqs < PROTO_CQS_MAX ? parked->first : PROTO_NEVER;
+    actor->new_cqs = parked->new_cqs;
     polled[0] = (uint16_t)count;
     memcpy(polled + 1, parked->polled, count * sizeof polled[0]);
 }
@@ -390,7 +391,7 @@ static void park_again(struct sched *s, struct sched_actor *actor, uint32_t acto
 {
     bool is_idle = actor->saved == SCHED_ACTOR_IDLE;
     bool watches =
-        is_idle || (actor->saved == SCHED_ACTOR_EXTERNAL && sched_polled_at(s, actor_ix)[0] > 0);
+        is_idle || (actor->saved == SCHED_ACTOR_EXTERNAL && actor->new_cqs < PROTO_CQS_MAX);
 
     s->running--;
     actor->is_applying = false;
@@ -413,7 +414,7 @@ static void park_external(const struct sched_view *view, struct sched_actor *act
     actor->deadline = parked->deadline;
     watch_queues(s, actor, actor_ix, parked);
     /* What was told while the actor still ran is not in what it says, as in park_idle. */
-    if (parked->polled_count > 0 && has_untaken(view, actor_ix / PROTO_CLIENT_ACTORS)) {
+    if (parked->new_cqs < PROTO_CQS_MAX && has_untaken(view, actor_ix / PROTO_CLIENT_ACTORS)) {
         actor->state = SCHED_ACTOR_READY;
         actor->resume = PROTO_RESUME_RETRY;
     }

@@ -105,6 +105,7 @@ struct sched_actor {
     uint64_t key;
     uint32_t outside_seen; /* entries of the log of actions */
     int64_t retry;         /* external: when to try again; or never */
+    uint32_t new_cqs;      /* external: queues from this number on count as polled */
     bool is_asleep;
     bool has_loose;  /* spin */
     bool is_quiet;   /* ready or running, and nothing but empty polls is to be expected */

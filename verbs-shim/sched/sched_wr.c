@@ -164,6 +164,17 @@ void sched_tell(const struct sched_view *view, uint32_t client_ix, const struct 
         put_late(view->sched, client, event);
 }
 
+static bool is_watched(const struct sched *s, uint32_t actor, uint32_t cq)
+{
+    const uint16_t *polled = sched_polled_at(s, actor);
+
+    for (uint32_t i = 1; i <= polled[0]; i++) {
+        if (polled[i] == cq)
+            return true;
+    }
+    return cq >= sched_actor_at(s, actor)->new_cqs;
+}
+
 void sched_notice(struct sched *s, uint32_t client, uint32_t cq, int64_t at)
 {
     uint32_t base = client * PROTO_CLIENT_ACTORS;
@@ -171,19 +182,13 @@ void sched_notice(struct sched *s, uint32_t client, uint32_t cq, int64_t at)
 
     for (uint32_t k = 0; k < count; k++) {
         struct sched_actor *actor = sched_actor_at(s, base + k);
-        const uint16_t *polled = sched_polled_at(s, base + k);
 
         if ((actor->state != SCHED_ACTOR_IDLE && actor->state != SCHED_ACTOR_EXTERNAL &&
              !actor->is_quiet) ||
-            at >= actor->first)
+            at >= actor->first || !is_watched(s, base + k, cq))
             continue;
-        for (uint32_t i = 1; i <= polled[0]; i++) {
-            if (polled[i] != cq)
-                continue;
-            actor->first = at;
-            s->stop = true;
-            break;
-        }
+        actor->first = at;
+        s->stop = true;
     }
 }
 

@@ -92,11 +92,13 @@ SHIM_EXPORT void actor_acted_outside(struct actor *a);
  */
 SHIM_EXPORT void actor_order(struct actor *a);
 
-/* Completion queues whose events make descriptors readable. */
+/* Completion queues whose events make descriptors readable, or may soon: others can arm them, or
+ * make new ones, while the actor waits. */
 struct actor_watch {
     uint16_t cqs[PROTO_POLLED_MAX];
     uint32_t count;
-    simtime first; /* earliest completion that is known in them; or never */
+    uint32_t new_cqs; /* the first number that no queue has had; 0: all queues are watched */
+    simtime first;    /* earliest completion that is known in them; or never */
 };
 
 /* As actor_wait_outside; also false, at that time, when a completion is due in one of the queues.
@@ -148,8 +150,9 @@ SHIM_EXPORT void client_serve_inbox(const struct client_inbox *calls); /* borrow
 SHIM_EXPORT void client_set_due(simtime due);
 SHIM_EXPORT simtime client_due(void);
 /* A command of an earlier instant, while applying: there is room for two. */
-/* Adds one to an eventfd; never parks. */
+/* Adds one to an eventfd, or takes one away if there is any; never parks, costs nothing. */
 SHIM_EXPORT void client_count_event(int fd);
+SHIM_EXPORT void client_take_event(int fd);
 SHIM_EXPORT void client_answer(struct actor *a, struct proto_command *command, simtime t);
 
 /* Bytes on their way. The result is in the client's own arena; NULL: it is full. */

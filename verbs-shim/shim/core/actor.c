@@ -502,6 +502,14 @@ void client_count_event(int fd)
     sys_write(fd, &one, sizeof one);
 }
 
+void client_take_event(int fd)
+{
+    uint64_t one;
+
+    if (sys_is_readable(fd))
+        sys_read(fd, &one, sizeof one);
+}
+
 void client_answer(struct actor *a, struct proto_command *command, simtime t)
 {
     command->t = t.ps;
@@ -544,6 +552,7 @@ static void show_queues(struct actor *a, const uint16_t *cqs, uint32_t count, si
     struct proto_chan *chan = a->chan;
 
     chan->polled_count = count < PROTO_POLLED_MAX ? count : PROTO_POLLED_MAX;
+    chan->new_cqs = PROTO_CQS_MAX;
     memcpy(chan->polled, cqs, chan->polled_count * sizeof cqs[0]);
     chan->first = first.ps;
 }
@@ -570,8 +579,11 @@ static bool wait_watching(struct actor *a, bool (*try)(void *ctx), void *ctx, si
 
         a->chan->deadline = deadline.ps;
         a->chan->polled_count = 0;
-        if (watch)
+        a->chan->new_cqs = PROTO_CQS_MAX;
+        if (watch) {
             show_queues(a, watch->cqs, watch->count, watch->first);
+            a->chan->new_cqs = watch->new_cqs;
+        }
         resume = park(a, PROTO_PARK_EXTERNAL);
         if (resume == PROTO_RESUME_TIMEOUT)
             return false;

@@ -38,6 +38,7 @@ void client_set_look(void (*look)(struct actor *a, struct actor_watch *ret))
 void client_look(struct actor *a, struct actor_watch *ret)
 {
     ret->count = 0;
+    ret->new_cqs = PROTO_CQS_MAX;
     ret->first = simtime_never();
     if (look_for_completions)
         look_for_completions(a, ret);

@@ -89,13 +89,29 @@ void sys_send(int fd, const void *message, size_t length)
                                                 MSG_DONTWAIT | MSG_NOSIGNAL, 0, 0});
 }
 
-bool sys_is_hung_up(int fd)
+/* What of `events` is true now. */
+static int look_at(int fd, short events)
 {
-    struct pollfd pollfd = {.fd = fd, .events = POLLRDHUP};
+    struct pollfd pollfd = {.fd = fd, .events = events};
     const struct timespec now = {0};
     long count = raw_call6(SYS_ppoll, (const long[6]){(long)&pollfd, 1, (long)&now, 0, 0, 0});
 
-    return count == 1 && pollfd.revents & (POLLHUP | POLLRDHUP | POLLERR | POLLNVAL);
+    return count == 1 ? pollfd.revents : 0;
+}
+
+bool sys_is_hung_up(int fd)
+{
+    return look_at(fd, POLLRDHUP) & (POLLHUP | POLLRDHUP | POLLERR | POLLNVAL);
+}
+
+bool sys_is_readable(int fd)
+{
+    return look_at(fd, POLLIN) & POLLIN;
+}
+
+void sys_read(int fd, void *bytes, size_t length)
+{
+    (void)raw_call(SYS_read, fd, (long)bytes, (long)length, 0);
 }
 
 void sys_write(int fd, const void *bytes, size_t length)

@@ -19,6 +19,9 @@ void sys_send(int fd, const void *message, size_t length);
 /* True when the other end of the socket is gone. */
 bool sys_is_hung_up(int fd);
 void sys_write(int fd, const void *bytes, size_t length);
+/* Would a read find something? */
+bool sys_is_readable(int fd);
+void sys_read(int fd, void *bytes, size_t length);
 void sys_close(int fd);
 uint32_t sys_thread_id(void);
 /* Processor time of the calling thread, in nanoseconds. */

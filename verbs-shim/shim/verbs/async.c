@@ -9,7 +9,6 @@
 #include <errno.h>
 #include <stdbool.h>
 #include <stdint.h>
-#include <sys/eventfd.h>
 
 #include <infiniband/verbs.h>
 
@@ -36,7 +35,6 @@ int ibv_get_async_event(struct ibv_context *ibv, struct ibv_async_event *event)
 {
     struct wait_for wait = {.a = library_enter(PROTO_CHARGE_VERB)};
     struct context *context;
-    eventfd_t one;
 
     if (wait.a == NULL)
         return -1;
@@ -60,7 +58,7 @@ int ibv_get_async_event(struct ibv_context *ibv, struct ibv_async_event *event)
     *event = context->events[context->event_head];
     context->event_head = (context->event_head + 1) % ASYNC_EVENTS;
     context->event_count--;
-    (void)eventfd_read(ibv->async_fd, &one);
+    client_take_event(ibv->async_fd);
     return 0;
 }
 

@@ -36,15 +36,19 @@ void channel_close_fd(int fd)
         (void)close(fd);
 }
 
-static void count_event(int fd)
+static simtime next_after(const struct cq *cq, simtime now)
 {
-    (void)eventfd_write(fd, 1); /* inside libc: no call of the program's is interposed */
+    uint32_t visible = cq_visible(cq, now);
+
+    return visible < cq->count ? (simtime){cq_at(cq, visible)->t} : simtime_never();
 }
 
 /* When a completion comes that the queue was armed for; those that were there before do not count.
- */
-static simtime due_at(const struct cq *cq)
+ * One that is not armed may be by then: its next completion at all. */
+static simtime due_at(const struct cq *cq, simtime now)
 {
+    if (!cq->is_armed)
+        return next_after(cq, now);
     for (uint32_t i = 0; i < cq->count; i++) {
         const struct proto_event *event = cq_at(cq, i);
 
@@ -71,12 +75,12 @@ void channel_fire(struct cq *cq, simtime now)
 {
     struct channel *channel = cq->channel;
 
-    if (channel == NULL || !cq->is_armed || due_at(cq).ps > now.ps)
+    if (channel == NULL || !cq->is_armed || due_at(cq, now).ps > now.ps)
         return;
     cq->is_armed = false;
     if (cq->events_waiting++ == 0)
         enlist(channel, cq);
-    count_event(channel->ibv.fd);
+    client_count_event(channel->ibv.fd);
 }
 
 void channel_forget_cq(struct cq *cq)
@@ -105,10 +109,18 @@ static bool keep_async(struct context *context, const struct ibv_async_event *ev
     return true;
 }
 
-void channel_async(struct context *context, const struct ibv_async_event *event)
+static bool show_async(struct context *context, const struct ibv_async_event *event)
 {
-    if (keep_async(context, event))
-        count_event(context->verbs.context.async_fd);
+    if (!keep_async(context, event))
+        return false;
+    client_count_event(context->verbs.context.async_fd);
+    return true;
+}
+
+void channel_async(struct actor *a, struct context *context, const struct ibv_async_event *event)
+{
+    if (show_async(context, event))
+        actor_acted_outside(a);
 }
 
 void channel_async_at(struct actor *a, struct context *context, const struct ibv_async_event *event,
@@ -116,23 +128,20 @@ void channel_async_at(struct actor *a, struct context *context, const struct ibv
 {
     struct proto_command outside = {.kind = PROTO_COMMAND_OUTSIDE};
 
-    if (!keep_async(context, event))
-        return;
-    client_count_event(context->verbs.context.async_fd);
-    client_answer(a, &outside, t);
+    if (show_async(context, event))
+        client_answer(a, &outside, t);
 }
 
 void channel_forget(struct context *context, const void *element)
 {
     uint32_t kept = 0;
-    eventfd_t one;
 
     for (uint32_t i = 0; i < context->event_count; i++) {
         const struct ibv_async_event event =
             context->events[(context->event_head + i) % ASYNC_EVENTS];
 
         if ((const void *)event.element.cq == element)
-            (void)eventfd_read(context->verbs.context.async_fd, &one);
+            client_take_event(context->verbs.context.async_fd);
         else
             context->events[(context->event_head + kept++) % ASYNC_EVENTS] = event;
     }
@@ -143,9 +152,9 @@ void channel_srq_limit(struct srq *srq)
 {
     srq->limit = 0;
     srq->limit_due = simtime_never();
-    channel_async(srq->pd->context,
-                  &(struct ibv_async_event){.element.srq = &srq->ibv,
-                                            .event_type = IBV_EVENT_SRQ_LIMIT_REACHED});
+    show_async(srq->pd->context,
+               &(struct ibv_async_event){.element.srq = &srq->ibv,
+                                         .event_type = IBV_EVENT_SRQ_LIMIT_REACHED});
 }
 
 bool channel_never_waits(int fd)
@@ -153,25 +162,31 @@ bool channel_never_waits(int fd)
     return (fcntl(fd, F_GETFL) & O_NONBLOCK) != 0;
 }
 
-static void watch(struct actor_watch *set, const struct cq *cq, simtime due)
+static void watch_none(struct actor_watch *set)
+{
+    set->count = 0;
+    set->new_cqs = library_now()->next_cq;
+    set->first = simtime_never();
+}
+
+static void watch(struct actor_watch *set, const struct cq *cq, simtime now)
 {
     if (set->count < PROTO_POLLED_MAX)
         set->cqs[set->count++] = (uint16_t)cq->number;
-    set->first = simtime_min(set->first, due);
+    else
+        set->new_cqs = 0;
+    set->first = simtime_min(set->first, due_at(cq, now));
 }
 
 void channel_look(struct actor *a, struct actor_watch *ret)
 {
     const struct library *library = library_now();
-    bool has_limit = false;
 
-    ret->count = 0;
-    ret->first = simtime_never();
+    watch_none(ret);
     poll_take_events();
     for (struct srq *srq = library->srqs; srq != NULL; srq = srq->next) {
         if (srq->limit_due.ps <= actor_now(a).ps)
             channel_srq_limit(srq);
-        has_limit |= srq->limit > 0;
         ret->first = simtime_min(ret->first, srq->limit_due);
     }
     for (uint32_t i = 0; i < library->next_cq; i++) {
@@ -180,10 +195,8 @@ void channel_look(struct actor *a, struct actor_watch *ret)
         if (cq == NULL)
             continue;
         channel_fire(cq, actor_now(a));
-        if (cq->channel != NULL && cq->is_armed)
-            watch(ret, cq, due_at(cq));
-        else if (has_limit && cq->takes_of_srq)
-            watch(ret, cq, simtime_never());
+        if (cq->channel != NULL || cq->takes_of_srq)
+            watch(ret, cq, actor_now(a));
     }
 }
 
@@ -243,15 +256,14 @@ static bool has_event(void *ctx)
     const struct library *library = library_now();
 
     poll_take_events();
-    wait->watch.count = 0;
-    wait->watch.first = simtime_never();
+    watch_none(&wait->watch);
     for (uint32_t i = 0; i < library->next_cq; i++) {
         struct cq *cq = table_get(&library->cqs, i);
 
-        if (cq == NULL || cq->channel != wait->channel || !cq->is_armed)
+        if (cq == NULL || cq->channel != wait->channel)
             continue;
         channel_fire(cq, actor_now(wait->a));
-        watch(&wait->watch, cq, due_at(cq));
+        watch(&wait->watch, cq, actor_now(wait->a));
     }
     return wait->channel->first_event != NULL;
 }
@@ -260,7 +272,6 @@ static bool has_event(void *ctx)
 static struct cq *take_event(struct channel *channel)
 {
     struct cq *cq = channel->first_event;
-    eventfd_t one;
 
     channel->first_event = cq->next_event;
     if (channel->first_event == NULL)
@@ -269,7 +280,7 @@ static struct cq *take_event(struct channel *channel)
     if (--cq->events_waiting > 0)
         enlist(channel, cq);
     cq->events_given++;
-    (void)eventfd_read(channel->ibv.fd, &one);
+    client_take_event(channel->ibv.fd);
     return cq;
 }
 

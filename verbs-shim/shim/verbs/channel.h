@@ -20,7 +20,7 @@ void channel_fire(struct cq *cq, simtime now);
 /* The queue is about to go: its event is not given any more. */
 void channel_forget_cq(struct cq *cq);
 /* An event of a device; dropped when the program never reads them. */
-void channel_async(struct context *context, const struct ibv_async_event *event);
+void channel_async(struct actor *a, struct context *context, const struct ibv_async_event *event);
 /* The object is about to go: events that name it are not given any more. */
 void channel_forget(struct context *context, const void *element);
 void channel_srq_limit(struct srq *srq);

@@ -209,7 +209,7 @@ int poll_cq(struct ibv_cq *ibv, int num_entries, struct ibv_wc *wc)
     channel_fire(cq, actor_now(a));
     if (visible > (uint32_t)ibv->cqe && !cq->is_lost && !cq->ignores_overrun) {
         cq->is_lost = true;
-        channel_async(cq->context,
+        channel_async(a, cq->context,
                       &(struct ibv_async_event){.element.cq = ibv, .event_type = IBV_EVENT_CQ_ERR});
     }
     if (cq->is_lost)

@@ -133,6 +133,9 @@ static void tie(struct qp *qp, struct pd *pd, const struct ibv_qp_init_attr *ini
     qp->recv_cq->uses++;
     if (qp->srq != NULL) {
         qp->srq->uses++;
+        /* Who waits for events of the device watches this queue from now on. */
+        if (!qp->recv_cq->takes_of_srq)
+            actor_acted_outside(actor_self());
         qp->recv_cq->takes_of_srq = true;
     }
     pd->uses++;

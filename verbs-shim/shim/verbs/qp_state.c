@@ -200,7 +200,7 @@ static int enter(struct actor *a, struct qp *qp, enum ibv_qp_state to,
         flush(a, qp);
         qp->pd->in_error++;
         if (qp->srq != NULL)
-            channel_async(qp->context,
+            channel_async(a, qp->context,
                           &(struct ibv_async_event){.element.qp = &qp->ibv.qp_base,
                                                     .event_type = IBV_EVENT_QP_LAST_WQE_REACHED});
     } else if (to == IBV_QPS_RESET) {

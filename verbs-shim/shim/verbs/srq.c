@@ -150,8 +150,10 @@ int ibv_modify_srq(struct ibv_srq *ibv, struct ibv_srq_attr *attr, int attr_mask
     if (error || !object_is(ibv, LIVE_SRQ))
         return error ? error : EINVAL;
     srq->limit = attr->srq_limit;
-    if (reply[0])
+    if (reply[0]) {
         channel_srq_limit(srq);
+        actor_acted_outside(a);
+    }
     return 0;
 }
 

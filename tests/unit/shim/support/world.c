@@ -107,8 +107,9 @@ bool ah_is_named(const struct ibv_ah_attr *attr)
     return true;
 }
 
-void channel_async(struct context *context, const struct ibv_async_event *event)
+void channel_async(struct actor *a, struct context *context, const struct ibv_async_event *event)
 {
+    (void)a;
     (void)context;
     (void)event;
 }
