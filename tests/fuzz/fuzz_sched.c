@@ -391,7 +391,7 @@ static void park(struct input *in)
     chan->grid = (int64_t)take_odd(in);
     chan->key = take(in, 1) % 4;
     chan->polled_count = (uint32_t)take(in, 1) % (PROTO_POLLED_MAX + 2);
-    chan->new_cqs = chan->polled_count * 5 % (PROTO_CQS_MAX + 2);
+    chan->new_cqs = chan->polled_count * 64 % (PROTO_CQS_MAX + 2);
     for (uint32_t i = 0; i < chan->polled_count && i < PROTO_POLLED_MAX && i < 4; i++)
         chan->polled[i] = (uint16_t)take(in, 1);
     fill_call(in, chan);

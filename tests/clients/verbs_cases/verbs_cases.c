@@ -12,6 +12,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
+#include <pthread.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -371,6 +372,58 @@ static void case_descriptors(struct rank *r)
     CHECK(r, take(r->cq, &wc) && !is_readable(r->channel->fd, 1));
 }
 
+static int64_t now_ns(void)
+{
+    struct timespec ts;
+
+    (void)clock_gettime(CLOCK_MONOTONIC, &ts);
+    return ts.tv_sec * INT64_C(1000000000) + ts.tv_nsec;
+}
+
+struct watcher {
+    int fd;
+    bool has_seen;
+    int64_t at;
+};
+
+static void *watch(void *arg)
+{
+    struct watcher *w = arg;
+
+    w->has_seen = is_readable(w->fd, 10000);
+    w->at = now_ns();
+    return NULL;
+}
+
+/* A thread that waits for the channel wakes with the completion, also if the queue was armed only
+ * while it waited. */
+static void case_armed_late(struct rank *r)
+{
+    struct watcher w = {.fd = r->channel->fd};
+    pthread_t thread;
+    struct ibv_cq *cq;
+    struct ibv_wc wc;
+    void *context;
+    int64_t came;
+
+    if (r->number == 0) {
+        meet(r);
+        rest(1000000);
+        CHECK(r, send_on(r, 0, 0) == 0 && take(r->cq, &wc));
+        return;
+    }
+    CHECK(r, pthread_create(&thread, NULL, watch, &w) == 0);
+    rest(1000000);
+    CHECK(r, receive(r, NULL, 0, SLOT) == 0 && ibv_req_notify_cq(r->cq, 0) == 0);
+    meet(r);
+    CHECK(r, take(r->cq, &wc));
+    came = now_ns();
+    CHECK(r, pthread_join(thread, NULL) == 0);
+    CHECK(r, w.has_seen && w.at > came - 10000 && w.at < came + 10000);
+    CHECK(r, ibv_get_cq_event(r->channel, &cq, &context) == 0 && cq == r->cq);
+    ibv_ack_cq_events(cq, 1);
+}
+
 /* The end of a queue pair with a shared queue. */
 static void case_last(struct rank *r)
 {
@@ -503,8 +556,8 @@ static bool connect_all(struct rank *r)
 int main(int argc, char **argv)
 {
     static void (*const cases[])(struct rank * r) = {
-        case_datagram, case_dropped, case_sizes,       case_handles, case_self,
-        case_many,     case_shared,  case_descriptors, case_last,
+        case_datagram, case_dropped, case_sizes,       case_handles,    case_self,
+        case_many,     case_shared,  case_descriptors, case_armed_late, case_last,
     };
     const char *coordinator = getenv("JACCL_COORDINATOR");
     const char *number = getenv("JACCL_RANK");
