@@ -55,6 +55,7 @@ static void park(uint32_t actor, struct says says)
     chan->is_again = says.is_again;
     chan->has_loose = says.has_loose;
     chan->is_asleep = says.is_asleep;
+    chan->new_cqs = PROTO_CQS_MAX;
     if (says.park == PROTO_PARK_IDLE) {
         chan->polled_count = 1;
         chan->first = PROTO_NEVER;
