@@ -205,6 +205,7 @@ static bool serve_signals(long number, const long *arg, long *ret)
         return true;
 #endif
     case SYS_rt_sigsuspend:
+        // NOLINTNEXTLINE(concurrency-mt-unsafe): the program's own call
         *ret = arg[0] ? sigsuspend(wide_mask(PTR(0), &place)) : -1;
         return arg[0] != 0;
     case SYS_rt_sigtimedwait:
