@@ -44,7 +44,14 @@ again() {
         perf "$@"
         [ "$trace" = "$(grep -o 'hash .*' stdout)" ] || fail "ucx_perftest $* $options: another trace"
     done
+    options='--fold 16'
+    perf "$@"
+    says "ucx_perftest $* $options" stderr 'rank 0 .* [0-9]+ times it did something else than poll on'
     options=
+    perf "$@"
+    if grep -q 'something else than poll on' stderr; then
+        fail "ucx_perftest $*: a loop was folded too early"
+    fi
 }
 
 # within NAME COLUMN LEAST MOST: of the row.

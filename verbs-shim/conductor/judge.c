@@ -200,6 +200,7 @@ static void sum_stats(struct proto_stats *sum, const struct proto_stats *stats)
     }
     sum->computed = (int64_t)((uint64_t)sum->computed + (uint64_t)stats->computed);
     sum->folded += stats->folded;
+    sum->misfolds += stats->misfolds;
     sum->handovers += stats->handovers;
     sum->opened_device |= stats->opened_device;
 }
@@ -389,6 +390,17 @@ static void find_held_sends(struct run *run)
                         held, held == 1 ? " was" : "s were", name_holders(run));
 }
 
+/* Loops that were not what they had seemed when they were folded. */
+static void find_misfolds(struct run *run, const struct run_rank *rank, const char *name)
+{
+    if (rank->stats.misfolds > 0)
+        run_add_finding(run, true, "folded-too-early", name,
+                        "%u times it did something else than poll on after the empty polls that "
+                        "were taken for its whole loop, so that times may be off: --fold 0 is "
+                        "exact, and so is a --fold above the polls of one round",
+                        rank->stats.misfolds);
+}
+
 /* What the rank's own end says; the worst over all ranks counts. */
 static enum run_verdict find_rank(struct run *run, const struct run_rank *rank)
 {
@@ -397,6 +409,7 @@ static enum run_verdict find_rank(struct run *run, const struct run_rank *rank)
 
     find_device(run, rank, name);
     find_retries(run, rank, name);
+    find_misfolds(run, rank, name);
     if (damage != SCHED_WHOLE) {
         run_add_finding(run, false, "damaged", name,
                         "was dropped and killed: %s; a program wrote into the emulator's memory",

@@ -425,7 +425,7 @@ struct proto_stats {
     uint64_t hash; /* of (time, call, work request, length) of all that the actor saw */
     uint64_t handovers;
     uint32_t opened_device;
-    uint32_t pad0;
+    uint32_t misfolds; /* jumps after which the program did something else than was expected */
 };
 
 /* With a launcher: what the client has asked processes outside the run, on sockets. */

@@ -99,6 +99,7 @@ static struct found run(const struct loop *loop)
         a->vt += POLL;
         found.polls++;
         if (due[cq] <= a->vt) {
+            fold_after_found(a, &cqs[cq]);
             found.cq = cq;
             break;
         }
@@ -149,6 +150,7 @@ static void compare_all(int64_t lease, bool is_known, uint32_t disturbed)
                              loops[l].name, (long)dues[d], folds[f], (unsigned long)folded.polls,
                              (unsigned long)plain.polls);
                 cr_expect_eq(folded.cq, plain.cq);
+                cr_expect_eq(world.actor.stats.misfolds, 0);
             }
         }
     }
@@ -229,6 +231,47 @@ Test(fold, a_row_without_a_period_is_left_alone)
     }
     cr_expect_eq(world.actor.stats.folded, 0);
     cr_expect_eq(world.actor.vt, 8 * POLL);
+    free(world.library.cqs.entries);
+}
+
+/* Ten rounds of two queues, and then a third one. */
+Test(fold, a_loop_that_was_longer_than_it_seemed_is_counted)
+{
+    due[0] = PROTO_NEVER;
+    due[1] = PROTO_NEVER;
+    due[2] = 1000 * POLL;
+    for (uint32_t is_longer = 0; is_longer < 2; is_longer++) {
+        due[1] = is_longer ? PROTO_NEVER : 1000 * POLL;
+        due[0] = 500 * POLL;
+        begin(20, PROTO_NEVER);
+        tell();
+        for (uint32_t i = 0; i < 21; i++) {
+            uint32_t cq = i < 20 || !is_longer ? i % 2 : 2;
+
+            world.actor.vt += POLL;
+            fold_after_empty(&world.actor, &cqs[cq]);
+        }
+        cr_expect_gt(world.actor.stats.folded, 0);
+        cr_expect_eq(world.actor.stats.misfolds, is_longer);
+        free(world.library.cqs.entries);
+    }
+}
+
+/* Twenty polls, and then something else. */
+Test(fold, a_call_in_place_of_the_completion_is_counted)
+{
+    due[0] = 500 * POLL;
+    begin(16, PROTO_NEVER);
+    tell();
+    for (uint32_t i = 0; i < 16; i++) {
+        world.actor.vt += POLL;
+        fold_after_empty(&world.actor, &cqs[0]);
+    }
+    cr_expect_gt(world.actor.stats.folded, 0);
+    world.actor.calls++;
+    world.actor.vt += 2 * POLL;
+    fold_after_found(&world.actor, &cqs[0]);
+    cr_expect_eq(world.actor.stats.misfolds, 1);
     free(world.library.cqs.entries);
 }
 

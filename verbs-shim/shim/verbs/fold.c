@@ -16,6 +16,10 @@
  * will know, moves it by the same rule. Events that came while it parked are none of the program's
  * business: whether they did depends on the machine, and a program may count its polls.
  *
+ * Was it the loop that it seemed? Then the polls after a jump go on in the same order, and a
+ * completion comes within one round. Whoever polls another queue, or makes another call while the
+ * completion is due, is counted: the results say that its times may be off.
+ *
  * A peer's write ends the row, as a call between would: the program may look at its memory after
  * the very poll during which it came, and then do something else.
  *
@@ -45,6 +49,8 @@ struct row {
     uint32_t polls; /* empty ones since anything else, none of them skipped ... */
     simtime since;  /* ... and when the first of them was over */
     uint16_t last[PROTO_QUIET];
+    uint32_t expected; /* after a jump: polls of its round that are still to come ... */
+    uint32_t next;     /* ... and where in `cqs` the next one's queue is */
 };
 
 static _Thread_local struct row row;
@@ -53,6 +59,7 @@ void fold_reset(void)
 {
     row.length = 0;
     row.polls = 0;
+    row.expected = 0;
 }
 
 /* The smallest p <= n / 2 with cqs[i] == cqs[i - p] throughout; 0: none. */
@@ -69,9 +76,9 @@ static uint32_t find_period(const uint16_t *cqs, uint32_t n)
     return 0;
 }
 
-static simtime first_of(const uint16_t *cqs, uint32_t n)
+static simtime first_completion(const uint16_t *cqs, uint32_t n)
 {
-    simtime first = client_due(); /* the program may look at what a peer writes */
+    simtime first = simtime_never();
 
     for (uint32_t i = 0; i < n; i++) {
         const struct cq *cq = table_get(&library_now()->cqs, cqs[i]);
@@ -80,6 +87,36 @@ static simtime first_of(const uint16_t *cqs, uint32_t n)
             first = simtime_min(first, cq_first(cq));
     }
     return first;
+}
+
+/* The program may also look at what a peer writes. */
+static simtime first_of(const uint16_t *cqs, uint32_t n)
+{
+    return simtime_min(client_due(), first_completion(cqs, n));
+}
+
+/* The program polls `cq`. Is that what it had to do after the jump? */
+static void check_jump(struct actor *a, const struct cq *cq)
+{
+    bool has_called = row.calls != actor_calls(a);
+    bool is_due;
+
+    if (row.expected == 0)
+        return;
+    is_due = first_completion(row.cqs + row.next, row.expected).ps <= actor_now(a).ps;
+    row.expected--;
+    if (row.changes != rdma_changes()) {
+        row.expected = 0; /* the program may react to what a peer has written */
+    } else if (has_called ? is_due : cq->number != row.cqs[row.next++]) {
+        actor_stats(a)->misfolds++;
+        row.expected = 0;
+    }
+}
+
+void fold_after_found(struct actor *a, const struct cq *cq)
+{
+    check_jump(a, cq);
+    fold_reset();
 }
 
 static void skip(struct actor *a, uint32_t period, int64_t poll)
@@ -166,19 +203,28 @@ void fold_after_empty(struct actor *a, const struct cq *cq)
     uint32_t after = find_length(library);
     bool is_quiet;
     uint32_t period = 0;
+    uint32_t length = 0;
+    simtime before;
 
     if (poll <= 0)
         return;
+    check_jump(a, cq);
     count_poll(a, cq);
     is_quiet = row.polls % PROTO_QUIET == 0;
     if (after > 0)
         row.cqs[row.length++] = (uint16_t)cq->number;
     if (after > 0 && row.length >= after) {
-        period = find_period(row.cqs, row.length);
+        length = row.length;
+        period = find_period(row.cqs, length);
         row.length = 0;
     }
+    before = actor_now(a);
     if (period > 0)
         skip(a, period, poll);
     else if (is_quiet)
         show_quiet(a);
+    if (period > 0 && actor_now(a).ps > before.ps) {
+        row.next = length - period;
+        row.expected = period;
+    }
 }

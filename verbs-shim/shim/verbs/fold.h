@@ -11,6 +11,7 @@
 /* The calling thread has just polled `cq` and found nothing. May jump, may park. */
 void fold_after_empty(struct actor *a, const struct cq *cq);
 /* It found something: a new row of empty polls begins. */
+void fold_after_found(struct actor *a, const struct cq *cq);
 void fold_reset(void);
 
 #endif

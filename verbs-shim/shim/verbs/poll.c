@@ -218,7 +218,7 @@ int poll_cq(struct ibv_cq *ibv, int num_entries, struct ibv_wc *wc)
         fold_after_empty(a, cq);
         return 0;
     }
-    fold_reset();
+    fold_after_found(a, cq);
     n = visible < (uint32_t)num_entries ? visible : (uint32_t)num_entries;
     for (uint32_t i = 0; i < n; i++)
         take(a, cq, &wc[i]);
