@@ -450,6 +450,18 @@ static void hear_last_words(struct run *run)
     }
 }
 
+/* Nobody who keeps the rules has anything more to say when all wait. A client that rang before it
+ * parked has: it is found out, and the others go on. */
+static void hear_before_verdict(struct run *run)
+{
+    if (run->end != RUN_STUCK || run->options->driver == CONDUCTOR_INLINE)
+        return;
+    run->end = RUN_GOES_ON;
+    hear_last_words(run);
+    if (run->end == RUN_GOES_ON && run->state == SCHED_DEADLOCK)
+        run->end = RUN_STUCK;
+}
+
 /* Decides whether there is anything left to wait for. */
 static void look_at_clock(struct run *run)
 {
@@ -558,6 +570,7 @@ void run_watch(struct run *run)
         gather(run, &set);
         (void)poll(set.fds, set.count, run->is_outside ? RETRY_MS : REST_MS);
         handle(run, &set);
+        hear_before_verdict(run);
         look_at_clock(run);
     }
 }

@@ -492,6 +492,7 @@ bool sched_park(const struct sched_view *view, uint32_t actor_ix)
 {
     struct sched *s = view->sched;
     uint32_t client_ix = actor_ix / PROTO_CLIENT_ACTORS;
+    const struct proto_chan *chan;
     struct sched_actor *actor;
     struct proto_parked parked;
     int64_t t;
@@ -506,9 +507,11 @@ bool sched_park(const struct sched_view *view, uint32_t actor_ix)
         sched_blame(s, client_ix, SCHED_DAMAGED_RING);
         return false;
     }
+    chan = &view->segments[client_ix]->chan[actor_ix % PROTO_CLIENT_ACTORS];
+    /* Whoever still has its turn in its hand has not parked. */
     if (actor->state != SCHED_ACTOR_RUNNING ||
-        !proto_read_park(&view->segments[client_ix]->chan[actor_ix % PROTO_CLIENT_ACTORS],
-                         actor->vt, &parked)) {
+        atomic_load_explicit(&chan->turn, memory_order_acquire) != 0 ||
+        !proto_read_park(chan, actor->vt, &parked)) {
         sched_blame(s, client_ix, SCHED_DAMAGED_CHANNEL);
         return false;
     }
