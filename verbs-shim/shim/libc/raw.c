@@ -154,9 +154,14 @@ static int raw_pselect(const struct actor *a, const long *arg)
     const struct mask_argument *mask = PTR(5);
     simtime begun = actor_now(a);
     sigset_t place;
-    int rc = pselect(INT(0), PTR(1), PTR(2), PTR(3), PTR(4),
-                     mask ? wide_mask(mask->mask, &place) : NULL);
+    int rc;
 
+    if (mask && mask->mask && mask->size != KERNEL_MASK) {
+        errno = EINVAL;
+        return -1;
+    }
+    rc = pselect(INT(0), PTR(1), PTR(2), PTR(3), PTR(4),
+                 mask ? wide_mask(mask->mask, &place) : NULL);
     show_rest(a, PTR(4), begun);
     return rc;
 }
