@@ -77,19 +77,23 @@ static bool read_stat(pid_t pid, struct stat_line *ret)
     return true;
 }
 
+static bool is_dead(const struct stat_line *line)
+{
+    return line->state == 'Z' || line->state == 'X';
+}
+
 bool proc_is_alive(pid_t pid)
 {
     struct stat_line line;
 
-    return read_stat(pid, &line) && line.state != 'Z' && line.state != 'X';
+    return read_stat(pid, &line) && !is_dead(&line);
 }
 
 bool proc_is_ending(pid_t pid)
 {
     struct stat_line line;
 
-    return !read_stat(pid, &line) || line.state == 'Z' || line.state == 'X' ||
-           (line.flags & FLAG_EXITING) != 0;
+    return !read_stat(pid, &line) || is_dead(&line) || (line.flags & FLAG_EXITING) != 0;
 }
 
 char proc_look(pid_t pid, uint64_t *ret_ticks)
@@ -136,7 +140,7 @@ static size_t pass_over(const char *mark, pid_t parent, pid_t spared, int number
         is_own = parent > 0 && line.parent == parent;
         if (line.state == 'Z' && is_own && number)
             (void)waitpid(pid, NULL, WNOHANG);
-        if (line.state == 'Z' || line.state == 'X' || (!is_own && !has_mark(pid, mark, bytes)))
+        if (is_dead(&line) || (!is_own && !has_mark(pid, mark, bytes)))
             continue;
         count++;
         if (number)

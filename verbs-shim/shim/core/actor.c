@@ -552,7 +552,6 @@ static void show_queues(struct actor *a, const uint16_t *cqs, uint32_t count, si
     struct proto_chan *chan = a->chan;
 
     chan->polled_count = count < PROTO_POLLED_MAX ? count : PROTO_POLLED_MAX;
-    chan->new_cqs = PROTO_CQS_MAX;
     memcpy(chan->polled, cqs, chan->polled_count * sizeof cqs[0]);
     chan->first = first.ps;
 }
@@ -579,11 +578,9 @@ static bool wait_watching(struct actor *a, bool (*try)(void *ctx), void *ctx, si
 
         a->chan->deadline = deadline.ps;
         a->chan->polled_count = 0;
-        a->chan->new_cqs = PROTO_CQS_MAX;
-        if (watch) {
+        a->chan->new_cqs = watch ? watch->new_cqs : PROTO_CQS_MAX;
+        if (watch)
             show_queues(a, watch->cqs, watch->count, watch->first);
-            a->chan->new_cqs = watch->new_cqs;
-        }
         resume = park(a, PROTO_PARK_EXTERNAL);
         if (resume == PROTO_RESUME_TIMEOUT)
             return false;

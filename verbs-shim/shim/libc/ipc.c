@@ -14,12 +14,12 @@
 #include <mqueue.h>
 #include <stdarg.h>
 #include <stdatomic.h>
-#include <string.h>
 #include <sys/msg.h>
 #include <sys/sem.h>
 #include <unistd.h>
 
 #include "verbs-shim/shim/guest.h"
+#include "verbs-shim/shim/libc/cast.h"
 #include "verbs-shim/shim/libc/fd.h"
 #include "verbs-shim/shim/libc/real.h"
 #include "verbs-shim/shim/libc/vclock.h"
@@ -266,14 +266,6 @@ static void message_now(struct attempt *attempt)
         attempt->result = REAL(msgrcv)(attempt->message.id, attempt->message.bytes,
                                        attempt->message.size, attempt->message.type, flags);
     attempt->error = errno;
-}
-
-static void *drop_const(const void *p)
-{
-    void *q;
-
-    memcpy(&q, &p, sizeof(q));
-    return q;
 }
 
 SHIM_EXPORT int msgsnd(int id, const void *bytes, size_t size, int flags)

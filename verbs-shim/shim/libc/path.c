@@ -133,41 +133,7 @@ SHIM_EXPORT int open(const char *path, int flags, ...)
     return REAL(open)(lead(path, &place), flags, mode);
 }
 
-SHIM_EXPORT int open64(const char *path, int flags, ...)
-{
-    struct place place;
-    mode_t mode = 0;
-
-    if (has_mode(flags)) {
-        va_list args;
-
-        va_start(args, flags);
-        mode = va_arg(args, mode_t);
-        va_end(args);
-    }
-    if (fifo_waits(AT_FDCWD, path, flags))
-        return fifo_open(AT_FDCWD, path, flags);
-    return REAL(open)(lead(path, &place), flags, mode);
-}
-
 SHIM_EXPORT int openat(int folder, const char *path, int flags, ...)
-{
-    struct place place;
-    mode_t mode = 0;
-
-    if (has_mode(flags)) {
-        va_list args;
-
-        va_start(args, flags);
-        mode = va_arg(args, mode_t);
-        va_end(args);
-    }
-    if (fifo_waits(folder, path, flags))
-        return fifo_open(folder, path, flags);
-    return REAL(openat)(folder, lead(path, &place), flags, mode);
-}
-
-SHIM_EXPORT int openat64(int folder, const char *path, int flags, ...)
 {
     struct place place;
     mode_t mode = 0;
@@ -203,14 +169,12 @@ SHIM_EXPORT FILE *fopen(const char *restrict path, const char *restrict mode)
     return REAL(fopen)(lead(path, &place), mode);
 }
 
+/* For programs with large files: the two have had one off_t on 64 bits ever since. */
+SHIM_EXPORT int open64(const char *path, int flags, ...) __attribute__((alias("open")));
+SHIM_EXPORT int openat64(int folder, const char *path, int flags, ...)
+    __attribute__((alias("openat")));
 SHIM_EXPORT FILE *fopen64(const char *restrict path, const char *restrict mode)
-{
-    struct place place;
-
-    if (fifo_waits(AT_FDCWD, path, fifo_flags(mode)))
-        return open_fifo(path, mode);
-    return REAL(fopen)(lead(path, &place), mode);
-}
+    __attribute__((alias("fopen")));
 
 SHIM_EXPORT int stat(const char *restrict path, struct stat *restrict ret)
 {

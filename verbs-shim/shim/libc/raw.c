@@ -27,18 +27,11 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "verbs-shim/shim/libc/cast.h"
 #include "verbs-shim/shim/libc/real.h"
 #include "verbs-shim/shim/libc/vclock.h"
 
 #define KERNEL_MASK ((size_t)8) /* bytes of a mask of signals */
-
-static void *as_pointer(long value)
-{
-    void *pointer;
-
-    memcpy(&pointer, &value, sizeof(pointer));
-    return pointer;
-}
 
 #define INT(n)  ((int)arg[n])
 #define SIZE(n) ((size_t)arg[n])

@@ -23,6 +23,7 @@
 
 #include "verbs-shim/shim/guest.h"
 #include "verbs-shim/shim/libc/asked.h"
+#include "verbs-shim/shim/libc/cast.h"
 #include "verbs-shim/shim/libc/fd.h"
 #include "verbs-shim/shim/libc/real.h"
 #include "verbs-shim/shim/libc/vclock.h"
@@ -273,15 +274,6 @@ SHIM_EXPORT ssize_t readv(int fd, const struct iovec *vector, int count)
 static enum fd_kind written_kind(const struct actor *a, int fd)
 {
     return a && fd != STDOUT_FILENO && fd != STDERR_FILENO ? fd_kind_of(fd) : FD_FILE;
-}
-
-/* The program's bytes are only read; the kernel's vector is the same type for both ways. */
-static void *drop_const(const void *p)
-{
-    void *q;
-
-    memcpy(&q, &p, sizeof(q));
-    return q;
 }
 
 SHIM_EXPORT ssize_t write(int fd, const void *buf, size_t n)

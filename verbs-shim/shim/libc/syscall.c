@@ -11,13 +11,13 @@
 #include <signal.h>
 #include <stdarg.h>
 #include <stddef.h>
-#include <string.h>
 #include <sys/syscall.h>
 #include <sys/time.h>
 #include <time.h>
 #include <unistd.h>
 
 #include "verbs-shim/shim/actor.h"
+#include "verbs-shim/shim/libc/cast.h"
 #include "verbs-shim/shim/libc/child.h"
 #include "verbs-shim/shim/libc/futex.h"
 #include "verbs-shim/shim/libc/raw.h"
@@ -27,14 +27,6 @@ struct call {
     long number;
     long arg[6];
 };
-
-static void *as_pointer(long value)
-{
-    void *pointer;
-
-    memcpy(&pointer, &value, sizeof(pointer));
-    return pointer;
-}
 
 /* Does the call make a process with a memory of its own? */
 static bool makes_process(const struct call *c)

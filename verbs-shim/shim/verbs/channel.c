@@ -152,9 +152,9 @@ void channel_srq_limit(struct srq *srq)
 {
     srq->limit = 0;
     srq->limit_due = simtime_never();
-    show_async(srq->pd->context,
-               &(struct ibv_async_event){.element.srq = &srq->ibv,
-                                         .event_type = IBV_EVENT_SRQ_LIMIT_REACHED});
+    (void)show_async(srq->pd->context,
+                     &(struct ibv_async_event){.element.srq = &srq->ibv,
+                                               .event_type = IBV_EVENT_SRQ_LIMIT_REACHED});
 }
 
 bool channel_never_waits(int fd)

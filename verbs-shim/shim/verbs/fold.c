@@ -98,16 +98,20 @@ static simtime first_of(const uint16_t *cqs, uint32_t n)
 /* The program polls `cq`. Is that what it had to do after the jump? */
 static void check_jump(struct actor *a, const struct cq *cq)
 {
-    bool has_called = row.calls != actor_calls(a);
-    bool is_due;
+    const uint16_t *rest = row.cqs + row.next;
+    bool is_other;
 
     if (row.expected == 0)
         return;
-    is_due = first_completion(row.cqs + row.next, row.expected).ps <= actor_now(a).ps;
+    if (row.calls != actor_calls(a))
+        is_other = first_completion(rest, row.expected).ps <= actor_now(a).ps;
+    else
+        is_other = cq->number != rest[0];
     row.expected--;
+    row.next++;
     if (row.changes != rdma_changes()) {
         row.expected = 0; /* the program may react to what a peer has written */
-    } else if (has_called ? is_due : cq->number != row.cqs[row.next++]) {
+    } else if (is_other) {
         actor_stats(a)->misfolds++;
         row.expected = 0;
     }
