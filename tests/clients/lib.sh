@@ -43,6 +43,14 @@ run() {
     return 0
 }
 
+# case_is NAME EXIT WORDS...: `tbmesh run` with these words ends so.
+case_is() {
+    name=$1
+    expected=$2
+    shift 2
+    run "$name" "$expected" timeout 60 "$tbmesh" run "$@"
+}
+
 # says NAME FILE PATTERN: a line of FILE matches the extended regular expression.
 says() {
     grep -Eq -- "$3" "$2" || {

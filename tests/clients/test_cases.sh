@@ -9,14 +9,6 @@ macs=$root/scenarios/clusters/four-studios.yaml
 cases=$root/scenarios/cases
 bugs=$root/scenarios/bugs
 
-# case NAME EXIT WORDS...: `tbmesh run` with these words ends so.
-case_is() {
-    name=$1
-    expected=$2
-    shift 2
-    run "$name" "$expected" timeout 60 "$tbmesh" run "$@"
-}
-
 # conforms NAME VARIANT PART...: the cases of the conformance suite with that part in their name.
 conforms() {
     name=$1

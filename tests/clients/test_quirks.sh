@@ -9,14 +9,6 @@ macs=$root/scenarios/clusters/four-studios.yaml
 cases=$root/scenarios/cases
 bugs=$root/scenarios/bugs
 
-# case NAME EXIT WORDS...: `tbmesh run` with these words ends so.
-case_is() {
-    name=$1
-    expected=$2
-    shift 2
-    run "$name" "$expected" timeout 60 "$tbmesh" run "$@"
-}
-
 # With any quirk, how the ranks are scheduled changes nothing.
 for quirk in early-completion drop-unmatched fail-unmatched idle-sleep=20us/100us idle-stale=1s; do
     : >hashes

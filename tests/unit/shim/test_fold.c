@@ -203,15 +203,20 @@ Test(fold, a_round_of_all_queues_is_folded_whatever_the_fold)
     }
 }
 
+static void poll_empty(uint32_t cq)
+{
+    world.actor.vt += POLL;
+    fold_after_empty(&world.actor, &cqs[cq]);
+}
+
 Test(fold, another_call_between_begins_a_new_row)
 {
     due[0] = 1000 * POLL;
     begin(8, PROTO_NEVER);
     tell();
     for (uint32_t i = 0; i < 100; i++) {
-        world.actor.vt += POLL;
         world.actor.calls += i % 7 == 6;
-        fold_after_empty(&world.actor, &cqs[0]);
+        poll_empty(0);
     }
     cr_expect_eq(world.actor.stats.folded, 0);
     free(world.library.cqs.entries);
@@ -225,10 +230,8 @@ Test(fold, a_row_without_a_period_is_left_alone)
         due[q] = 1000 * POLL;
     begin(8, PROTO_NEVER);
     tell();
-    for (uint32_t i = 0; i < 8; i++) {
-        world.actor.vt += POLL;
-        fold_after_empty(&world.actor, &cqs[order[i]]);
-    }
+    for (uint32_t i = 0; i < 8; i++)
+        poll_empty(order[i]);
     cr_expect_eq(world.actor.stats.folded, 0);
     cr_expect_eq(world.actor.vt, 8 * POLL);
     free(world.library.cqs.entries);
@@ -237,36 +240,29 @@ Test(fold, a_row_without_a_period_is_left_alone)
 /* Ten rounds of two queues, and then a third one. */
 Test(fold, a_loop_that_was_longer_than_it_seemed_is_counted)
 {
-    due[0] = PROTO_NEVER;
-    due[1] = PROTO_NEVER;
+    due[0] = 500 * POLL;
     due[2] = 1000 * POLL;
     for (uint32_t is_longer = 0; is_longer < 2; is_longer++) {
         due[1] = is_longer ? PROTO_NEVER : 1000 * POLL;
-        due[0] = 500 * POLL;
         begin(20, PROTO_NEVER);
         tell();
-        for (uint32_t i = 0; i < 21; i++) {
-            uint32_t cq = i < 20 || !is_longer ? i % 2 : 2;
-
-            world.actor.vt += POLL;
-            fold_after_empty(&world.actor, &cqs[cq]);
-        }
+        for (uint32_t i = 0; i < 20; i++)
+            poll_empty(i % 2);
+        poll_empty(is_longer ? 2 : 0);
         cr_expect_gt(world.actor.stats.folded, 0);
         cr_expect_eq(world.actor.stats.misfolds, is_longer);
         free(world.library.cqs.entries);
     }
 }
 
-/* Twenty polls, and then something else. */
+/* Sixteen polls, and then something else. */
 Test(fold, a_call_in_place_of_the_completion_is_counted)
 {
     due[0] = 500 * POLL;
     begin(16, PROTO_NEVER);
     tell();
-    for (uint32_t i = 0; i < 16; i++) {
-        world.actor.vt += POLL;
-        fold_after_empty(&world.actor, &cqs[0]);
-    }
+    for (uint32_t i = 0; i < 16; i++)
+        poll_empty(0);
     cr_expect_gt(world.actor.stats.folded, 0);
     world.actor.calls++;
     world.actor.vt += 2 * POLL;
