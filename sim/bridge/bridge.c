@@ -22,6 +22,8 @@
 
 #include "sim/base/rng.h"
 
+#define STALE_EVENTS 4U
+
 enum {
     KIND_ARRIVE,
     KIND_TAKE
@@ -89,9 +91,10 @@ struct bridge {
     int64_t skipped_ps;
 };
 
+/* What is const says who changes the memory, not who may. */
 static inline void *at(const struct bridge *b, uint64_t offset)
 {
-    return (unsigned char *)b + offset;
+    return (void *)((uintptr_t)b + offset); // NOLINT(performance-no-int-to-ptr): see above
 }
 
 static inline struct link *link_at(const struct bridge *b, uint32_t ix)
@@ -147,6 +150,12 @@ static uint32_t link_ring(const struct bridge_config *config, const struct bridg
     return ring_size(config->queue + (uint64_t)c->latency.ps / (uint64_t)ps + 2);
 }
 
+/* One event a server, and room for those that cables left over that were pulled. */
+static uint32_t capacity_of(const struct bridge_config *config)
+{
+    return STALE_EVENTS * 2 * config->cable_count + config->node_count + 1;
+}
+
 struct layout {
     size_t engine, nodes, links, out, addresses, frames, rings, total;
 };
@@ -158,8 +167,7 @@ static struct layout lay_out(const struct bridge_config *config)
     struct layout at = {.engine = align(sizeof(struct bridge))};
     size_t entries = 0;
 
-    at.nodes =
-        at.engine + align(engine_mem_size(config->evq, (uint32_t)(2 * links + 2 * nodes + 16)));
+    at.nodes = at.engine + align(engine_mem_size(config->evq, capacity_of(config)));
     at.links = at.nodes + align(nodes * sizeof(struct node));
     at.out = at.links + align(links * sizeof(struct link));
     at.addresses = at.out + align(links * sizeof(uint32_t));
@@ -263,7 +271,7 @@ struct bridge *bridge_init(void *mem, const struct bridge_config *config)
         .frame_count = config->frame_ids,
         .age_ps = config->age.ps,
     };
-    engine_init(at(b, b->engine), config->evq, 2 * b->link_count + 2 * b->node_count + 16);
+    engine_init(at(b, b->engine), config->evq, capacity_of(config));
     for (uint32_t i = 0; i < b->frame_count; i++)
         frame_at(b, i)->next_free = i + 1 < b->frame_count ? i + 1 : ID_NONE;
     ring = init_nodes(b, config, ring);

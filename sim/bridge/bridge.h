@@ -108,7 +108,8 @@ struct bridge_link_ends {
 };
 struct bridge_link_ends bridge_link_ends(const struct bridge *b, uint32_t link);
 
-/* Changes at the present instant. What is on a cable that is pulled is lost. */
+/* Changes at the present instant. What is on a cable that is pulled is lost. A cable is pulled at
+ * most three times within the time that a frame spends on it. */
 void bridge_set_cable(struct bridge *b, uint32_t cable, bool is_up);
 /* Whether the port at the sending end of a link forwards: false for one that spanning tree blocks,
  * that is disabled or that is no member any more. Queued frames stay. */

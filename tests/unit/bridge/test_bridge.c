@@ -1,0 +1,271 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <criterion/criterion.h>
+
+#include "tests/unit/bridge/support/net.h"
+
+#define SEND_PS (150 * PS_PER_NS)
+#define HOP_PS  (SEND_PS + PS_PER_US)
+
+/* ns-3.37's bridge module counts the same, to the last frame. */
+Test(bridge, counts_of_full_meshes)
+{
+    struct row {
+        uint32_t nodes;
+        int64_t until_ps;
+        uint64_t frames;
+    } rows[] = {{4, 2 * PS_PER_MS, 159537}, {8, 500 * PS_PER_US, 185269}};
+
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        struct net net = net_new(rows[i].nodes);
+        uint64_t frames;
+
+        net_join_all(&net);
+        net_build(&net);
+        net_spark(&net);
+        net_run(&net, rows[i].until_ps);
+        frames = net_add(&net).frames;
+        cr_expect_eq(frames, rows[i].frames, "%" PRIu32 " nodes: %" PRIu64, rows[i].nodes, frames);
+        net_done(&net);
+    }
+}
+
+/* Generation k of a full mesh holds (N - 1)(N - 2)^k copies, a hop after the one before, as long as
+ * each cable gets one. */
+Test(bridge, copies_multiply_in_a_full_mesh)
+{
+    struct net net = net_new(6);
+    uint64_t copies = 5;
+    uint64_t frames = 0;
+
+    net_join_all(&net);
+    net_build(&net);
+    net_spark(&net);
+    for (int k = 0; k < 3; k++) {
+        net_run(&net, k * HOP_PS);
+        cr_expect_eq(bridge_alive(net.bridge), copies, "generation %d", k);
+        cr_expect_eq(net_add(&net).frames, frames, "generation %d", k);
+        frames += copies;
+        copies *= 4;
+    }
+    cr_expect_eq(net_add(&net).drops, 0);
+    net_done(&net);
+}
+
+/* Two copies circulate for ever in a ring, one each way, and nothing is dropped. */
+Test(bridge, a_ring_neither_multiplies_nor_loses)
+{
+    for (uint32_t nodes = 3; nodes <= 7; nodes++) {
+        struct net net = net_new(nodes);
+
+        for (uint32_t i = 0; i < nodes; i++)
+            net_join(&net, i, (i + 1) % nodes);
+        net_build(&net);
+        net_spark(&net);
+        net_run(&net, 10 * PS_PER_MS);
+        cr_expect_eq(net_add(&net).frames, 2 * (10 * PS_PER_MS / HOP_PS), "%" PRIu32, nodes);
+        cr_expect_eq(net_add(&net).drops, 0);
+        cr_expect_eq(bridge_alive(net.bridge), 2);
+        net_done(&net);
+    }
+}
+
+Test(bridge, a_tree_carries_each_broadcast_once_over_each_cable)
+{
+    struct net net = net_new(6);
+
+    for (uint32_t i = 1; i < 6; i++)
+        net_join(&net, i, (i - 1) / 2);
+    net_build(&net);
+    for (int i = 0; i < 10; i++)
+        net_spark(&net);
+    net_run(&net, PS_PER_MS);
+    cr_expect_eq(net_add(&net).frames, 10 * 5);
+    cr_expect_eq(bridge_alive(net.bridge), 0, "nothing is left");
+    net_done(&net);
+}
+
+/* One frame on the wire and the others of the queue; the rest is dropped. */
+Test(bridge, a_queue_holds_what_it_says)
+{
+    struct net net = net_new(2);
+
+    net_join(&net, 0, 1);
+    net.config.queue = 10;
+    net_build(&net);
+    for (int i = 0; i < 25; i++)
+        net_spark(&net);
+    cr_expect_eq(bridge_link(net.bridge, 0)->drops, 15);
+    net_run(&net, SEND_PS); /* one is out, so one has room */
+    net_spark(&net);
+    net_spark(&net);
+    cr_expect_eq(bridge_link(net.bridge, 0)->drops, 16);
+    net_run(&net, 11 * SEND_PS + PS_PER_US - 1);
+    cr_expect_eq(bridge_link(net.bridge, 0)->frames, 10);
+    net_run(&net, 11 * SEND_PS + PS_PER_US);
+    cr_expect_eq(bridge_link(net.bridge, 0)->frames, 11, "last bit out, and the latency");
+    net_done(&net);
+}
+
+Test(bridge, calendar_and_heap_agree_to_the_event)
+{
+    for (uint64_t limit = 0; limit <= 1000000; limit += 500000) {
+        uint64_t digest[2];
+
+        for (int kind = 0; kind < 2; kind++) {
+            struct net net = net_new(5);
+
+            net_join_all(&net);
+            net_limit(&net, limit);
+            net.config.seed = 7;
+            net.config.evq = kind ? EVQ_HEAP : EVQ_CALENDAR;
+            net_build(&net);
+            net_spark(&net);
+            net_run(&net, PS_PER_MS);
+            digest[kind] = engine_digest(bridge_engine(net.bridge));
+            net_done(&net);
+        }
+        cr_expect_eq(digest[0], digest[1], "limit %" PRIu64, limit);
+    }
+}
+
+/* A copy of the memory goes on as the original does. */
+Test(bridge, a_copy_of_the_memory_is_a_snapshot)
+{
+    struct net net = net_new(4);
+    struct net copy;
+
+    net_join_all(&net);
+    net_limit(&net, 800000);
+    net_build(&net);
+    net_spark(&net);
+    net_run(&net, PS_PER_MS);
+    copy = net;
+    copy.bridge = aligned_alloc(64, net.mem_size);
+    cr_assert(copy.bridge);
+    memcpy(copy.bridge, net.bridge, net.mem_size);
+    net_run(&net, 3 * PS_PER_MS);
+    net_run(&copy, 3 * PS_PER_MS);
+    cr_expect_eq(engine_digest(bridge_engine(net.bridge)),
+                 engine_digest(bridge_engine(copy.bridge)));
+    net_done(&net);
+    net_done(&copy);
+}
+
+struct ears {
+    uint32_t heard[NET_NODES_MAX];
+};
+
+static void hear(void *ctx, uint32_t node, const struct bridge_frame *frame)
+{
+    struct ears *ears = ctx;
+
+    (void)frame;
+    ears->heard[node]++;
+}
+
+static void tell(struct net *net, uint32_t from, uint32_t to, struct ears *ears)
+{
+    const struct bridge_hooks hooks = {.ctx = ears, .heard = hear};
+    const struct bridge_frame frame = {.from = from, .to = to, .size = {100}};
+    int64_t now_ps = engine_now(bridge_engine(net->bridge)).ps;
+
+    cr_assert(bridge_send(net->bridge, from, &frame));
+    (void)bridge_run(net->bridge, (simtime){now_ps + PS_PER_MS}, &hooks, NULL);
+}
+
+Test(bridge, an_address_that_was_seen_is_sent_one_way_until_it_is_old)
+{
+    struct net net = net_new(4);
+    struct ears ears = {{0}};
+
+    for (uint32_t i = 1; i < 4; i++)
+        net_join(&net, 0, i);
+    net_build(&net);
+    tell(&net, 1, 2, &ears);
+    cr_expect_eq(net_add(&net).frames, 3, "unknown: to the middle and on to both others");
+    tell(&net, 2, 1, &ears);
+    cr_expect_eq(net_add(&net).frames, 5, "known");
+    cr_expect_eq(ears.heard[1] + ears.heard[2], 2);
+    cr_expect_eq(ears.heard[0] + ears.heard[3], 0, "not meant");
+    bridge_skip(net.bridge, (simspan){301 * PS_PER_S});
+    tell(&net, 2, 1, &ears);
+    cr_expect_eq(net_add(&net).frames, 8, "forgotten");
+    net_done(&net);
+}
+
+Test(bridge, pulling_one_cable_ends_a_ring)
+{
+    for (uint32_t cable = 0; cable < 3; cable++) {
+        struct net net = net_new(3);
+
+        for (uint32_t i = 0; i < 3; i++)
+            net_join(&net, i, (i + 1) % 3);
+        net_build(&net);
+        net_spark(&net);
+        net_run(&net, PS_PER_MS);
+        bridge_set_cable(net.bridge, cable, false);
+        net_run(&net, PS_PER_MS + 3 * HOP_PS);
+        cr_expect_eq(bridge_alive(net.bridge), 0, "cable %" PRIu32, cable);
+        bridge_set_cable(net.bridge, cable, true);
+        net_spark(&net);
+        net_run(&net, 2 * PS_PER_MS);
+        cr_expect_eq(bridge_alive(net.bridge), 2, "and again when it is back");
+        net_done(&net);
+    }
+}
+
+Test(bridge, a_port_that_does_not_forward_ends_a_ring)
+{
+    struct net net = net_new(3);
+
+    for (uint32_t i = 0; i < 3; i++)
+        net_join(&net, i, (i + 1) % 3);
+    net_build(&net);
+    net_spark(&net);
+    net_run(&net, PS_PER_MS);
+    cr_expect(bridge_is_forwarding(net.bridge, 3));
+    bridge_set_forwarding(net.bridge, 3, false);
+    cr_expect_not(bridge_is_forwarding(net.bridge, 3));
+    net_run(&net, PS_PER_MS + 4 * HOP_PS);
+    cr_expect_eq(bridge_alive(net.bridge), 0);
+    net_done(&net);
+}
+
+Test(bridge, no_more_different_frames_than_there_is_room_for)
+{
+    struct net net = net_new(2);
+    const struct bridge_frame frame = {.from = 0, .to = BRIDGE_TO_ALL, .size = {100}};
+
+    net_join(&net, 0, 1);
+    net.config.frame_ids = 3;
+    net_build(&net);
+    for (int i = 0; i < 3; i++)
+        cr_expect(bridge_send(net.bridge, 0, &frame));
+    cr_expect_not(bridge_send(net.bridge, 0, &frame));
+    net_run(&net, PS_PER_MS);
+    cr_expect(bridge_send(net.bridge, 0, &frame), "the others have arrived");
+    net_done(&net);
+}
+
+/* Software that has its fill handles what it can, and is never idle. */
+Test(bridge, software_takes_what_it_can)
+{
+    struct net net = net_new(4);
+    uint64_t taken;
+
+    net_join_all(&net);
+    net_limit(&net, 1000000);
+    net_build(&net);
+    net_spark(&net);
+    net_run(&net, 100 * PS_PER_MS);
+    for (uint32_t i = 0; i < 4; i++) {
+        taken = bridge_node(net.bridge, i)->taken;
+        cr_expect(taken > 99800 && taken < 100200, "node %" PRIu32 ": %" PRIu64, i, taken);
+        cr_expect_lt(bridge_node(net.bridge, i)->idle_ps, PS_PER_MS / 20, "only at the beginning");
+    }
+    net_done(&net);
+}
