@@ -20,7 +20,9 @@
 
 #include <assert.h>
 
+#include "sim/base/ids.h"
 #include "sim/base/rng.h"
+#include "sim/core/engine.h"
 
 #define STALE_EVENTS 4U
 

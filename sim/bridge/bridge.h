@@ -13,12 +13,11 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "sim/base/ids.h"
 #include "sim/base/units.h"
-#include "sim/core/engine.h"
 #include "sim/core/evq.h"
 
 struct bridge;
+struct engine;
 
 /* The destination of a frame for everybody. */
 #define BRIDGE_TO_ALL UINT32_MAX

@@ -5,6 +5,7 @@
 
 #include <criterion/criterion.h>
 
+#include "sim/core/engine.h"
 #include "tests/unit/bridge/support/net.h"
 
 #define SEND_PS (150 * PS_PER_NS)
