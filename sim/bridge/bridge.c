@@ -2,8 +2,8 @@
 /*
  * DOC: Learning bridges
  *
- * A link direction is a FIFO server with a queue of so many frames (the one on the wire included)
- * and tail drop; a machine whose software forwards is one more FIFO server in front, with a backlog
+ * A link direction is a FIFO server with one frame on the wire, a queue of so many behind it and
+ * tail drop; a machine whose software forwards is one more FIFO server in front, with a backlog
  * of its own, and hands each frame that it takes to all ports that are meant. Only the head of each
  * server is in the event list. A frame is stored once and counted; copies are references.
  *
@@ -44,7 +44,7 @@ struct server {
     uint32_t mask;
     uint32_t head, tail; /* free running */
     uint32_t next;       /* first entry that has not begun, as far as was looked */
-    uint32_t limit;      /* frames that wait or are served */
+    uint32_t limit;      /* frames that wait at most */
     int64_t free_ps;     /* when the last accepted frame is done */
     int64_t due_ps;      /* of the event in the list; -1: none */
 };
@@ -149,7 +149,7 @@ static uint32_t link_ring(const struct bridge_config *config, const struct bridg
 {
     int64_t ps = bitrate_send_span(rate, config->frame).ps;
 
-    return ring_size(config->queue + (uint64_t)c->latency.ps / (uint64_t)ps + 2);
+    return ring_size(config->queue + (uint64_t)c->latency.ps / (uint64_t)ps + 4);
 }
 
 /* One event a server, and room for those that cables left over that were pulled. */
@@ -182,7 +182,7 @@ static struct layout lay_out(const struct bridge_config *config)
     }
     for (uint32_t i = 0; i < config->node_count; i++) {
         if (config->nodes[i].forward_rate)
-            entries += ring_size((uint64_t)config->nodes[i].backlog + 2);
+            entries += ring_size((uint64_t)config->nodes[i].backlog + 3);
     }
     at.total = at.rings + entries * sizeof(struct entry);
     return at;
@@ -196,7 +196,8 @@ size_t bridge_mem_size(const struct bridge_config *config)
 /* Gives a server its ring; returns where the next ring begins. */
 static uint64_t init_server(struct server *server, uint64_t ring, uint32_t entries, uint32_t limit)
 {
-    *server = (struct server){.ring = ring, .mask = entries - 1, .limit = limit, .due_ps = -1};
+    *server = (struct server){
+        .ring = ring, .mask = entries - 1, .limit = limit, .due_ps = -1, .free_ps = -1};
     return ring + entries * sizeof(struct entry);
 }
 
@@ -213,8 +214,8 @@ static uint64_t init_nodes(struct bridge *b, const struct bridge_config *config,
             continue;
         node->key = rng_hash_key(config->seed, i);
         node->take_ps = (int64_t)u64_div_ceil((uint64_t)PS_PER_S, from->forward_rate);
-        ring = init_server(&node->server, ring, ring_size((uint64_t)from->backlog + 2),
-                           from->backlog + 1);
+        ring =
+            init_server(&node->server, ring, ring_size((uint64_t)from->backlog + 3), from->backlog);
     }
     return ring;
 }
@@ -294,14 +295,15 @@ static void release_copy(struct bridge *b, uint32_t ix)
     b->free_frame = ix;
 }
 
-/* Frames in a queue: those not begun and the one in service. */
-static inline uint32_t count_queued(const struct bridge *b, struct server *s, int64_t now_ps)
+/* Frames that wait. One that may begin at this very instant waits still: what arrives at the end of
+ * a frame finds it there, as in ns-3. */
+static inline uint32_t count_waiting(const struct bridge *b, struct server *s, int64_t now_ps)
 {
     const struct entry *entries = entries_of(b, s);
 
-    while (s->next != s->tail && entries[s->next & s->mask].begin_ps <= now_ps)
+    while (s->next != s->tail && entries[s->next & s->mask].begin_ps < now_ps)
         s->next++;
-    return s->tail - s->next + (s->free_ps > now_ps);
+    return s->tail - s->next;
 }
 
 /* Serves a frame for `span` after those before it, or drops it. */
@@ -309,9 +311,10 @@ static inline bool serve(struct bridge *b, struct server *s, const struct entry 
                          int64_t span_ps, int64_t delay_ps)
 {
     int64_t now_ps = from->begin_ps;
-    int64_t begin_ps = s->free_ps > now_ps ? s->free_ps : now_ps;
+    bool is_idle = s->free_ps < now_ps;
+    int64_t begin_ps = is_idle ? now_ps : s->free_ps;
 
-    if (s->free_ps > now_ps && count_queued(b, s, now_ps) >= s->limit)
+    if (!is_idle && count_waiting(b, s, now_ps) >= s->limit)
         return false;
     assert(s->tail - s->head <= s->mask);
     entries_of(b, s)[s->tail++ & s->mask] = (struct entry){
@@ -320,6 +323,8 @@ static inline bool serve(struct bridge *b, struct server *s, const struct entry 
         .frame = from->frame,
         .port = from->port,
     };
+    if (is_idle)
+        s->next = s->tail;
     s->free_ps = begin_ps + span_ps;
     frame_at(b, from->frame)->copies++;
     b->alive++;
@@ -350,7 +355,7 @@ static inline void put(struct bridge *b, uint32_t ix, uint32_t frame, int64_t no
 {
     struct link *link = link_at(b, ix);
     struct server *s = &link->server;
-    int64_t gap_ps = now_ps - s->free_ps;
+    int64_t gap_ps = now_ps - (s->free_ps > 0 ? s->free_ps : 0);
 
     if (!serve(b, s, &(struct entry){.begin_ps = now_ps, .frame = frame},
                send_ps(link, frame_at(b, frame)->frame.size), link->latency_ps)) {
@@ -443,7 +448,7 @@ static void take_in(struct bridge *b, uint32_t ix, const struct entry *entry,
         handle(b, ix, entry, hooks);
         return;
     }
-    gap_ps = entry->begin_ps - s->free_ps;
+    gap_ps = entry->begin_ps - (s->free_ps > 0 ? s->free_ps : 0);
     if (serve(b, s, entry, draw_take_ps(node), 0)) {
         node->count.idle_ps += gap_ps > 0 ? gap_ps : 0;
         if (s->due_ps < 0)
@@ -542,7 +547,7 @@ static void empty(struct bridge *b, struct server *s)
     while (s->head != s->tail)
         release_copy(b, pop(b, s).frame);
     s->due_ps = -1;
-    s->free_ps = 0;
+    s->free_ps = -1;
 }
 
 void bridge_set_cable(struct bridge *b, uint32_t cable, bool is_up)

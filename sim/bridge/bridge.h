@@ -42,7 +42,7 @@ struct bridge_config {
     uint32_t node_count;
     const struct bridge_cable_config *cables;
     uint32_t cable_count;
-    uint32_t queue;     /* frames a port holds, the one on the wire included; 1..65536 */
+    uint32_t queue;     /* frames that wait in a port behind the one on the wire; 1..65536 */
     simspan age;        /* an address that was not seen for so long is forgotten */
     bytecount frame;    /* the smallest that is sent: bounds what a cable holds */
     uint32_t frame_ids; /* different frames alive at once */
