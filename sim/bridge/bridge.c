@@ -527,6 +527,21 @@ uint32_t bridge_link_count_of(const struct bridge *b)
     return b->link_count;
 }
 
+static bool is_busy(const struct bridge *b, const struct server *s)
+{
+    return s->free_ps > engine_now(at(b, b->engine)).ps;
+}
+
+bool bridge_link_is_busy(const struct bridge *b, uint32_t link)
+{
+    return is_busy(b, &link_at(b, link)->server);
+}
+
+bool bridge_node_is_busy(const struct bridge *b, uint32_t node)
+{
+    return is_busy(b, &node_at(b, node)->server);
+}
+
 const struct bridge_link_count *bridge_link(const struct bridge *b, uint32_t link)
 {
     return &link_at(b, link)->count;
@@ -575,4 +590,9 @@ void bridge_set_forwarding(struct bridge *b, uint32_t link, bool forwards)
 bool bridge_is_forwarding(const struct bridge *b, uint32_t link)
 {
     return link_at(b, link)->forwards;
+}
+
+bool bridge_is_up(const struct bridge *b, uint32_t cable)
+{
+    return link_at(b, 2 * cable)->is_up;
 }

@@ -42,9 +42,10 @@ struct bridge_config {
     uint32_t node_count;
     const struct bridge_cable_config *cables;
     uint32_t cable_count;
-    uint32_t queue;     /* frames that wait in a port behind the one on the wire; 1..65536 */
-    simspan age;        /* an address that was not seen for so long is forgotten */
-    bytecount frame;    /* the smallest that is sent: bounds what a cable holds */
+    uint32_t queue;  /* frames that wait in a port behind the one on the wire; 1..65536 */
+    simspan age;     /* an address that was not seen for so long is forgotten */
+    bytecount frame; /* the smallest that is sent: bounds what a cable holds */
+    bytecount largest;
     uint32_t frame_ids; /* different frames alive at once */
     uint64_t seed;
     enum evq_kind evq;
@@ -98,6 +99,9 @@ void bridge_skip(struct bridge *b, simspan span);
 /* Frames that wait, are on a cable or in a backlog. */
 uint64_t bridge_alive(const struct bridge *b);
 uint32_t bridge_link_count_of(const struct bridge *b);
+/* Counters, and what serves: true while a frame is on the wire or in the software's hands. */
+bool bridge_link_is_busy(const struct bridge *b, uint32_t link);
+bool bridge_node_is_busy(const struct bridge *b, uint32_t node);
 const struct bridge_link_count *bridge_link(const struct bridge *b, uint32_t link);
 const struct bridge_node_count *bridge_node(const struct bridge *b, uint32_t node);
 
@@ -114,5 +118,6 @@ void bridge_set_cable(struct bridge *b, uint32_t cable, bool is_up);
  * that is disabled or that is no member any more. Queued frames stay. */
 void bridge_set_forwarding(struct bridge *b, uint32_t link, bool forwards);
 bool bridge_is_forwarding(const struct bridge *b, uint32_t link);
+bool bridge_is_up(const struct bridge *b, uint32_t cable);
 
 #endif

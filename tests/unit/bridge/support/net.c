@@ -14,6 +14,7 @@ struct net net_new(uint32_t nodes)
                 .queue = 64,
                 .age = {300 * PS_PER_S},
                 .frame = {64},
+                .largest = {1500},
                 .frame_ids = 4096,
                 .evq = EVQ_CALENDAR,
             },
