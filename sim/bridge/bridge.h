@@ -17,7 +17,6 @@
 #include "sim/core/evq.h"
 
 struct bridge;
-struct engine;
 
 /* The destination of a frame for everybody. */
 #define BRIDGE_TO_ALL UINT32_MAX

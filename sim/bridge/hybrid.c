@@ -20,8 +20,6 @@
  */
 #include "sim/bridge/hybrid.h"
 
-#include <stdlib.h>
-
 #include "sim/bridge/law.h"
 #include "sim/core/engine.h"
 

@@ -44,8 +44,8 @@ bool hybrid_send(struct hybrid *h, uint32_t node, const struct bridge_frame *fra
 void hybrid_set_cable(struct hybrid *h, uint32_t cable, bool is_up);
 void hybrid_set_forwarding(struct hybrid *h, uint32_t link, bool forwards);
 
-struct hybrid_count hybrid_link(const struct hybrid *h, uint32_t link);
-struct hybrid_count hybrid_node(const struct hybrid *h, uint32_t node);
+struct hybrid_count hybrid_link(const struct hybrid *h, uint32_t ix);
+struct hybrid_count hybrid_node(const struct hybrid *h, uint32_t ix);
 /* When the law held, in order; the last one is open while it holds. */
 const struct hybrid_span *hybrid_spans(const struct hybrid *h, size_t *ret_count);
 
