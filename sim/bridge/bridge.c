@@ -91,6 +91,7 @@ struct bridge {
     uint64_t alive;
     int64_t age_ps;
     int64_t skipped_ps;
+    int64_t quiet_ps; /* when the last copy was gone */
 };
 
 /* What is const says who changes the memory, not who may. */
@@ -288,7 +289,8 @@ static void release_copy(struct bridge *b, uint32_t ix)
 {
     struct frame_slot *slot = frame_at(b, ix);
 
-    b->alive--;
+    if (--b->alive == 0)
+        b->quiet_ps = engine_now(bridge_engine(b)).ps;
     if (--slot->copies > 0)
         return;
     slot->next_free = b->free_frame;
@@ -520,6 +522,11 @@ void bridge_skip(struct bridge *b, simspan span)
 uint64_t bridge_alive(const struct bridge *b)
 {
     return b->alive;
+}
+
+simtime bridge_quiet_since(const struct bridge *b)
+{
+    return (simtime){b->quiet_ps};
 }
 
 uint32_t bridge_link_count_of(const struct bridge *b)

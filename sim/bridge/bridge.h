@@ -97,6 +97,8 @@ void bridge_skip(struct bridge *b, simspan span);
 
 /* Frames that wait, are on a cable or in a backlog. */
 uint64_t bridge_alive(const struct bridge *b);
+/* Since when there are none; the engine's time, 0 before the first. Only while there are none. */
+simtime bridge_quiet_since(const struct bridge *b);
 uint32_t bridge_link_count_of(const struct bridge *b);
 /* Counters, and what serves: true while a frame is on the wire or in the software's hands. */
 bool bridge_link_is_busy(const struct bridge *b, uint32_t link);

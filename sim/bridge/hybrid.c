@@ -48,7 +48,8 @@ struct hybrid {
     uint32_t windows;   /* in a row that showed saturation */
     bool frames_only;
     bool is_fluid;
-    simtime fluid_since; /* hybrid time */
+    simtime saturated_at; /* hybrid time */
+    simtime fluid_since;  /* hybrid time */
     struct hybrid_span *spans;
     size_t span_count, span_room;
 };
@@ -101,6 +102,7 @@ struct hybrid *hybrid_new(struct arena *arena, const struct hybrid_config *confi
         .by_node = arena_alloc_array(arena, nodes, sizeof(struct hybrid_count)),
         .window = choose_window(&config->bridge),
         .frames_only = config->frames_only,
+        .saturated_at = simtime_never(),
     };
     h->window_end = (simtime){h->window.ps};
     return h;
@@ -155,18 +157,22 @@ static uint64_t full_rate(const struct hybrid *h, uint32_t ix, const struct wind
     return LAW_SECONDS * (uint64_t)PS_PER_S / (uint64_t)ps;
 }
 
+bool hybrid_passes(const struct hybrid *h, uint32_t ix)
+{
+    return bridge_is_up(h->bridge, ix / 2) && bridge_is_forwarding(h->bridge, ix) &&
+           bridge_is_forwarding(h->bridge, ix ^ 1);
+}
+
 static void set_up_law(struct hybrid *h)
 {
     for (uint32_t i = 0; i < h->law.link_count; i++) {
         struct law_link *link = &h->law.links[i];
         struct bridge_link_ends ends = bridge_link_ends(h->bridge, i);
         struct window seen = since(read_link(h, i), &h->links[i]);
-        bool passes = bridge_is_up(h->bridge, i / 2) && bridge_is_forwarding(h->bridge, i) &&
-                      bridge_is_forwarding(h->bridge, i ^ 1);
 
         link->from = ends.from;
         link->to = ends.to;
-        link->most = passes ? full_rate(h, i, &seen) : 0;
+        link->most = hybrid_passes(h, i) ? full_rate(h, i, &seen) : 0;
     }
     for (uint32_t i = 0; i < h->law.node_count; i++) {
         h->law.nodes[i].forwards = h->config.nodes[i].is_bridge;
@@ -247,6 +253,8 @@ simtime hybrid_now(const struct hybrid *h)
 static void end_window(struct hybrid *h)
 {
     h->windows = looks_saturated(h) ? h->windows + 1 : 0;
+    if (h->windows > 0)
+        h->saturated_at = simtime_min(h->saturated_at, hybrid_now(h));
     if (h->windows < WINDOWS_WANTED) {
         begin_window(h);
         return;
@@ -336,6 +344,35 @@ bool hybrid_is_fluid(const struct hybrid *h)
 uint64_t hybrid_alive(const struct hybrid *h)
 {
     return bridge_alive(h->bridge);
+}
+
+simtime hybrid_quiet_since(const struct hybrid *h)
+{
+    return simtime_add(bridge_quiet_since(h->bridge), h->ahead);
+}
+
+simtime hybrid_saturated_at(const struct hybrid *h)
+{
+    return h->saturated_at;
+}
+
+static uint32_t share_of(uint64_t part, uint64_t all)
+{
+    return all == 0 ? 1000 : (uint32_t)((u128)part * 1000 / all);
+}
+
+uint32_t hybrid_link_share(const struct hybrid *h, uint32_t ix)
+{
+    const struct law_link *link = &h->law.links[ix];
+
+    return h->is_fluid ? share_of(link->carried, link->carried + link->dropped) : 1000;
+}
+
+uint32_t hybrid_node_share(const struct hybrid *h, uint32_t ix)
+{
+    const struct law_node *node = &h->law.nodes[ix];
+
+    return h->is_fluid ? share_of(node->taken, node->arriving) : 1000;
 }
 
 bool hybrid_send(struct hybrid *h, uint32_t node, const struct bridge_frame *frame)

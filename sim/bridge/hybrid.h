@@ -37,6 +37,10 @@ simtime hybrid_now(const struct hybrid *h);
 bool hybrid_is_fluid(const struct hybrid *h);
 /* Frames that wait or are on the way. */
 uint64_t hybrid_alive(const struct hybrid *h);
+/* Since when there are none; only while there are none. */
+simtime hybrid_quiet_since(const struct hybrid *h);
+/* When a window first showed saturation; never: it did not. */
+simtime hybrid_saturated_at(const struct hybrid *h);
 /* A machine sends a frame of its own. While the law holds it makes no difference: everything is
  * full, and it finds room only in the place of another. False when there is no room for it. */
 bool hybrid_send(struct hybrid *h, uint32_t node, const struct bridge_frame *frame);
@@ -44,6 +48,13 @@ bool hybrid_send(struct hybrid *h, uint32_t node, const struct bridge_frame *fra
 void hybrid_set_cable(struct hybrid *h, uint32_t cable, bool is_up);
 void hybrid_set_forwarding(struct hybrid *h, uint32_t link, bool forwards);
 
+/* What the law lets through of a link's and of a machine's frames, in thousandths; 1000 while
+ * frames run. */
+uint32_t hybrid_link_share(const struct hybrid *h, uint32_t ix);
+uint32_t hybrid_node_share(const struct hybrid *h, uint32_t ix);
+
+/* The cable is in and both its ends forward. */
+bool hybrid_passes(const struct hybrid *h, uint32_t ix);
 struct hybrid_count hybrid_link(const struct hybrid *h, uint32_t ix);
 struct hybrid_count hybrid_node(const struct hybrid *h, uint32_t ix);
 /* When the law held, in order; the last one is open while it holds. */
