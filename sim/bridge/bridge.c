@@ -298,7 +298,7 @@ static void release_copy(struct bridge *b, uint32_t ix)
 }
 
 /* Frames that wait. One that may begin at this very instant waits still: what arrives at the end of
- * a frame finds it there, as in ns-3. */
+ * a frame finds it there, as in ns-3 where the latency is longer than a frame. */
 static inline uint32_t count_waiting(const struct bridge *b, struct server *s, int64_t now_ps)
 {
     const struct entry *entries = entries_of(b, s);
