@@ -17,6 +17,9 @@
 #include "sim/base/ids.h"
 #include "sim/base/rng.h"
 #include "sim/bridge/bridge.h"
+#include "sim/bridge/hybrid.h"
+#include "sim/core/evq.h"
+#include "sim/fabric/cluster.h"
 #include "sim/fabric/model.h"
 
 #define SAMPLES_MAX    200U

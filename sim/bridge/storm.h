@@ -8,6 +8,7 @@
 #include <stdint.h>
 
 #include "sim/base/arena.h"
+#include "sim/base/ids.h"
 #include "sim/base/units.h"
 #include "sim/bridge/hybrid.h"
 #include "sim/fabric/cluster.h"
@@ -117,7 +118,8 @@ struct storm_result {
     size_t fluid_count;
 };
 
-/* Runs from 0 to the duration, at which nothing begins any more; what *ret points to lies in the arena. */
+/* Runs from 0 to the duration, at which nothing begins any more; what *ret points to lies in the
+ * arena. */
 void storm_run(const struct storm_input *input, struct arena *arena, struct storm_result *ret);
 
 #endif

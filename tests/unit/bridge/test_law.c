@@ -162,7 +162,7 @@ Test(law, is_what_frames_do_where_software_is_slow)
     struct row {
         uint64_t rate;
         int64_t span_ps;
-    } rows[] = {{1000000, 60 * PS_PER_MS}, {15000000, 3 * PS_PER_MS}};
+    } rows[] = {{1000000, 30 * PS_PER_MS}, {15000000, 3 * PS_PER_MS}};
 
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
         for (uint32_t nodes = 4; nodes <= 8; nodes++) {

@@ -128,17 +128,18 @@ Test(storm, a_ring_grows_with_each_broadcast_and_ends_with_any_cable)
         lab_init(&lab, 3);
         lab_ring(&lab);
         lab.input.model = &hardware;
-        lab.source.period.ps = PS_PER_S / 10;
+        lab.source.period.ps = 10 * PS_PER_MS;
         lab.source.count = 4;
-        lab_act(&lab, STORM_PULL, PS_PER_S / 2, cable);
+        lab.input.duration.ps = 100 * PS_PER_MS;
+        lab_act(&lab, STORM_PULL, 50 * PS_PER_MS, cable);
         lab_run(&lab);
         cr_expect(result->is_storm);
         cr_expect_eq(result->saturated_at.ps, SIMTIME_NEVER_PS);
         cr_expect_eq(result->fluid_count, 0);
-        cr_expect_geq(result->recovered_at.ps, PS_PER_S / 2);
-        cr_expect_leq(result->recovered_at.ps, PS_PER_S / 2 + 2 * hop_ps);
+        cr_expect_geq(result->recovered_at.ps, 50 * PS_PER_MS);
+        cr_expect_leq(result->recovered_at.ps, 50 * PS_PER_MS + 2 * hop_ps);
         for (int64_t i = 0; i < 4; i++)
-            hops += 2 * (uint64_t)((PS_PER_S / 2 - i * PS_PER_S / 10) / hop_ps);
+            hops += 2 * (uint64_t)((50 * PS_PER_MS - i * 10 * PS_PER_MS) / hop_ps);
         cr_expect(result->frames >= hops && result->frames <= hops + 16,
                   "%" PRIu64 " of %" PRIu64 ", and a way or two after the cut", result->frames,
                   hops);
