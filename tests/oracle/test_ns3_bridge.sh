@@ -42,7 +42,9 @@ done <"$top/rows"
 refused() {
     code=0
     "$witness" "$@" >"$top/out" 2>"$top/err" || code=$?
-    [ "$code" = 2 ] && [ -s "$top/err" ] && [ ! -s "$top/out" ] || fail "taken ($code): $*"
+    if [ "$code" != 2 ] || [ ! -s "$top/err" ] || [ -s "$top/out" ]; then
+        fail "taken ($code): $*"
+    fi
 }
 
 refused
