@@ -60,6 +60,7 @@ void bench_engine(struct bench *bench);
 void bench_hold(struct bench *bench);
 void bench_fabric(struct bench *bench);
 void bench_run(struct bench *bench);
+void bench_storm(struct bench *bench);
 void bench_emulator(struct bench *bench);
 
 #endif

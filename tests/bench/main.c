@@ -41,6 +41,9 @@ static const struct {
     {"run", bench_run,
      "sim_run of the textbook ring all-reduce, 16 KiB chunks, host work included: 64 MiB on a ring "
      "of 64; 16 MiB on 1,024 machines in a torus, as one ring"},
+    {"storm", bench_storm,
+     "one broadcast in full meshes of 4, 8 and 16 bridges, 20 ms, frame by frame: a frame over a cable "
+     "with all its drops; a minute of 7 machines of slow software, by the law after saturation"},
 #ifdef BENCH_EMULATOR
     {"emulator", bench_emulator,
      "tbmesh run of uc_mesh all_reduce, wall-clock time, best of 5: a mesh of 2 and of 4, rings of 4 "
