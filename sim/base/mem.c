@@ -11,3 +11,12 @@ void *mem_alloc_zeroed(size_t count, size_t size)
         abort(); /* see docs/style.md, "Ownership" */
     return mem;
 }
+
+uint32_t mem_power_of_two(uint32_t n)
+{
+    uint32_t p = 1;
+
+    while (p < n)
+        p *= 2;
+    return p;
+}

@@ -71,7 +71,7 @@ static const char *rdma_text(struct arena *arena, const struct machine_model *ma
     size_t all = machine_count_rdma_ports(machine, false);
     size_t sure = machine_count_rdma_ports(machine, true);
 
-    if (machine->kind == MACHINE_HUB || machine->kind == MACHINE_SWITCH)
+    if (machine_forwards(machine))
         return "-";
     if (!machine->is_rdma_capable)
         return "no";

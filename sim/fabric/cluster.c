@@ -118,11 +118,6 @@ bool cluster_cable_has_rdma(const struct cluster *cluster, cable_id cable)
     return end_has_rdma(cluster, c->a) && end_has_rdma(cluster, c->b);
 }
 
-static bool forwards_frames(const struct cluster_host *host)
-{
-    return host->model->kind == MACHINE_HUB || host->model->kind == MACHINE_SWITCH;
-}
-
 /* A growing answer of which only the first `max` are kept. */
 struct path_list {
     struct cluster_path *items;
@@ -155,7 +150,7 @@ static void add_paths_over(const struct cluster *cluster, host_id a, host_id b, 
     host_id middle = cluster_peer(&cluster->cables[first.ix], a).host;
     cable_id second = {ID_NONE};
 
-    if (middle.ix == b.ix || !forwards_frames(&cluster->hosts[middle.ix]))
+    if (middle.ix == b.ix || !machine_forwards(cluster->hosts[middle.ix].model))
         return;
     while ((second = next_cable(&cluster->hosts[b.ix], second)).ix != ID_NONE) {
         if (cluster_peer(&cluster->cables[second.ix], b).host.ix == middle.ix)

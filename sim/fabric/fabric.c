@@ -29,15 +29,11 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "sim/base/mem.h"
 #include "sim/core/engine.h"
 #include "sim/core/trace.h"
 #include "sim/fabric/fabric_state.h"
 #include "sim/fabric/model.h"
-
-static size_t align64(size_t n)
-{
-    return (n + 63) & ~(size_t)63;
-}
 
 /* Offsets and counts that follow from a configuration. */
 struct block_plan {
@@ -50,7 +46,7 @@ static size_t take(size_t *at, size_t bytes)
 {
     size_t start = *at;
 
-    *at = align64(start + bytes);
+    *at = mem_align64(start + bytes);
     return start;
 }
 
@@ -67,7 +63,7 @@ static struct block_plan plan_block(const struct fabric_config *config)
 {
     struct block_plan plan = {0};
     struct fabric *f = &plan.head;
-    size_t at = align64(sizeof *f);
+    size_t at = mem_align64(sizeof *f);
 
     f->link_count = (uint32_t)(2 * config->cluster->cable_count);
     f->qp_capacity = config->qp_capacity;
@@ -76,8 +72,8 @@ static struct block_plan plan_block(const struct fabric_config *config)
     f->change_capacity = config->fault_capacity;
     /* Messages that have left stay in the send ring until they arrive, each with a claim on one of
      * the peer's receives: hence twice the capacity, and a bit for what needs no claim. */
-    f->send_mask = fabric_round_up(2 * config->wr_capacity + 16) - 1;
-    f->recv_mask = fabric_round_up(config->wr_capacity) - 1;
+    f->send_mask = mem_power_of_two(2 * config->wr_capacity + 16) - 1;
+    f->recv_mask = mem_power_of_two(config->wr_capacity) - 1;
 
     plan.event_capacity = f->link_count * LINK_EVENTS_MAX + f->qp_capacity * QP_EVENTS_MAX +
                           f->change_capacity + config->user_events + 1;
@@ -140,11 +136,6 @@ static uint32_t port_server(const struct cluster *cluster, struct cluster_end en
     return (uint32_t)(first + end.port);
 }
 
-static bool forwards(const struct cluster_host *host)
-{
-    return host->model->kind == MACHINE_HUB || host->model->kind == MACHINE_SWITCH;
-}
-
 static void init_cable(struct fabric *f, const struct fabric_config *config, uint32_t cable)
 {
     const struct cluster *cluster = config->cluster;
@@ -163,7 +154,7 @@ static void init_cable(struct fabric *f, const struct fabric_config *config, uin
             .port_to = port_server(cluster, to),
             .cable = cable,
             .is_ethernet = c->model->kind == PORT_ETHERNET,
-            .to_forwarder = forwards(&cluster->hosts[to.host.ix]),
+            .to_forwarder = machine_forwards(cluster->hosts[to.host.ix].model),
             .list_head = ID_NONE,
             .list_tail = ID_NONE,
             .serving = ID_NONE,

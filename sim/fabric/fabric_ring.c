@@ -15,19 +15,11 @@
 #include <string.h>
 
 #include "sim/base/ids.h"
+#include "sim/base/mem.h"
 #include "sim/fabric/fabric.h"
 #include "sim/fabric/fabric_state.h"
 
 #define RING_LEAST 4U
-
-uint32_t fabric_round_up(uint32_t n)
-{
-    uint32_t p = 1;
-
-    while (p < n)
-        p *= 2;
-    return p;
-}
 
 static uint32_t class_of(uint32_t size)
 {
@@ -104,8 +96,8 @@ void fabric_init_pools(struct fabric *f, uint32_t entries)
 
 bool fabric_take_rings(struct fabric *f, struct fabric_qp *qp, const struct fabric_qp_size *size)
 {
-    uint32_t sends = fabric_round_up(size->send_wrs > RING_LEAST ? size->send_wrs : RING_LEAST);
-    uint32_t recvs = fabric_round_up(size->recv_wrs > RING_LEAST ? size->recv_wrs : RING_LEAST);
+    uint32_t sends = mem_power_of_two(size->send_wrs > RING_LEAST ? size->send_wrs : RING_LEAST);
+    uint32_t recvs = mem_power_of_two(size->recv_wrs > RING_LEAST ? size->recv_wrs : RING_LEAST);
 
     qp->send_first = take(f, &f->send_pool, sends);
     if (qp->send_first == ID_NONE)

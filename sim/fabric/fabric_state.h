@@ -304,8 +304,6 @@ void fabric_arrive(struct fabric *f, uint32_t qp, const struct fabric_hooks *hoo
 void fabric_complete_queued(struct fabric *f, uint32_t qp, const struct fabric_hooks *hooks);
 
 /* fabric_ring.c */
-/* The least power of two that is at least n. */
-uint32_t fabric_round_up(uint32_t n);
 void fabric_init_pools(struct fabric *f, uint32_t entries);
 /* Gives a sized queue pair its rings; false: the pools are used up, and it has none. */
 bool fabric_take_rings(struct fabric *f, struct fabric_qp *qp, const struct fabric_qp_size *size);

@@ -115,6 +115,12 @@ struct catalog {
     struct param_set params;
 };
 
+/* True for hubs and switches: they pass frames on between their ports and run no program. */
+static inline bool machine_forwards(const struct machine_model *machine)
+{
+    return machine->kind == MACHINE_HUB || machine->kind == MACHINE_SWITCH;
+}
+
 const struct machine_model *catalog_find_machine(const struct catalog *catalog, const char *name);
 const struct cable_model *catalog_find_cable(const struct catalog *catalog, const char *name);
 const struct chip_model *catalog_find_chip(const struct catalog *catalog, const char *name);

@@ -13,10 +13,9 @@ struct port_address port_address_of(const struct cluster *cluster, struct cluste
     uint32_t k = cluster->hosts[end.host.ix].ports[end.port].cable.ix;
     const struct cluster_cable *cable = &cluster->cables[k];
     struct cluster_end peer = cluster_peer(cable, end.host);
-    enum machine_kind kind = cluster->hosts[peer.host.ix].model->kind;
     bool is_a = cable->a.host.ix == end.host.ix;
 
-    if (kind == MACHINE_HUB || kind == MACHINE_SWITCH)
+    if (machine_forwards(cluster->hosts[peer.host.ix].model))
         return (struct port_address){arena_format(arena, "10.200.%u.%u", peer.host.ix % 256,
                                                   peer.port % 254 + 1),
                                      "255.255.255.0"};

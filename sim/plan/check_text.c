@@ -31,7 +31,7 @@ const struct cluster_host *check_host(const struct check_state *s, host_id host)
 
 bool check_is_computer(const struct cluster_host *host)
 {
-    return host->model->kind == MACHINE_MAC || host->model->kind == MACHINE_OTHER;
+    return !machine_forwards(host->model);
 }
 
 bool check_is_capable(const struct cluster_host *host)

@@ -88,7 +88,7 @@ static bool list_ranks(const struct cluster *cluster, struct arena *arena, enum 
     for (uint32_t i = 0; i < cluster->host_count; i++) {
         const struct cluster_host *host = &cluster->hosts[i];
 
-        if (host->model->kind == MACHINE_HUB || host->model->kind == MACHINE_SWITCH)
+        if (machine_forwards(host->model))
             continue;
         if (kind == LINK_RDMA && machine_count_rdma_ports(host->model, false) == 0)
             return err_set(reterr, ERR_CONFLICT, host->pos,

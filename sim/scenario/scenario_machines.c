@@ -79,7 +79,7 @@ static const struct schema host_schema = {"a machine", host_keys, HOST_KEY_COUNT
 
 bool build_is_computer(const struct cluster_host *host)
 {
-    return host->model->kind == MACHINE_MAC || host->model->kind == MACHINE_OTHER;
+    return !machine_forwards(host->model);
 }
 
 /* The names of all models, for suggestions. */
