@@ -21,10 +21,12 @@
 #include <assert.h>
 
 #include "sim/base/ids.h"
+#include "sim/base/mem.h"
 #include "sim/base/rng.h"
 #include "sim/core/engine.h"
 
 #define STALE_EVENTS 4U
+#define RING_SPARE   3U /* served, begun at this instant, and one that the ring never fills */
 
 enum {
     KIND_ARRIVE,
@@ -35,7 +37,7 @@ struct entry {
     int64_t begin_ps; /* first bit out, or the software turns to it */
     int64_t end_ps;   /* in the hands of the other machine, or taken */
     uint32_t frame;
-    uint32_t port; /* software: where it came in */
+    uint32_t port; /* software: the link back from where it came in */
 };
 
 /* A FIFO server: its ring holds what waits, is served or is on the way. */
@@ -51,13 +53,12 @@ struct server {
 
 struct link {
     struct server server;
-    struct bridge_link_count count;
+    struct bridge_count count;
     struct bridge_link_ends ends;
     bitrate rate;
     int64_t latency_ps;
     uint32_t last_bytes; /* the size that last_ps belongs to: sizes repeat */
     int64_t last_ps;
-    uint32_t peer; /* the link back, which names the port at the far end */
     bool is_up;
     bool is_member;
     bool forwards;
@@ -65,7 +66,7 @@ struct link {
 
 struct node {
     struct server server;
-    struct bridge_node_count count;
+    struct bridge_count count;
     int64_t take_ps; /* mean; 0: no software in the way */
     uint64_t key;    /* of its draws */
     uint32_t first;  /* of its links out, in `out` */
@@ -86,7 +87,7 @@ struct frame_slot {
 
 struct bridge {
     uint64_t engine, nodes, links, out, addresses, frames; /* offsets */
-    uint32_t node_count, link_count, frame_count;
+    uint32_t node_count, link_count;
     uint32_t free_frame;
     uint64_t alive;
     int64_t age_ps;
@@ -130,27 +131,18 @@ struct engine *bridge_engine(struct bridge *b)
     return at(b, b->engine);
 }
 
-static size_t align(size_t size)
+/* Room for what waits, what is served and what is on the way. */
+static uint32_t ring_size(uint64_t waiting, uint64_t on_the_way)
 {
-    return (size + 63) & ~(size_t)63;
+    return mem_power_of_two((uint32_t)(waiting + on_the_way + RING_SPARE));
 }
 
-static uint32_t ring_size(uint64_t frames)
-{
-    uint32_t size = 2;
-
-    while (size < frames)
-        size *= 2;
-    return size;
-}
-
-/* What waits, is sent or is on the cable. */
 static uint32_t link_ring(const struct bridge_config *config, const struct bridge_cable_config *c,
                           bitrate rate)
 {
     int64_t ps = bitrate_send_span(rate, config->frame).ps;
 
-    return ring_size(config->queue + (uint64_t)c->latency.ps / (uint64_t)ps + 4);
+    return ring_size(config->queue, (uint64_t)c->latency.ps / (uint64_t)ps + 1);
 }
 
 /* One event a server, and room for those that cables left over that were pulled. */
@@ -167,15 +159,15 @@ static struct layout lay_out(const struct bridge_config *config)
 {
     size_t links = 2 * (size_t)config->cable_count;
     size_t nodes = config->node_count;
-    struct layout at = {.engine = align(sizeof(struct bridge))};
+    struct layout at = {.engine = mem_align64(sizeof(struct bridge))};
     size_t entries = 0;
 
-    at.nodes = at.engine + align(engine_mem_size(config->evq, capacity_of(config)));
-    at.links = at.nodes + align(nodes * sizeof(struct node));
-    at.out = at.links + align(links * sizeof(struct link));
-    at.addresses = at.out + align(links * sizeof(uint32_t));
-    at.frames = at.addresses + align(nodes * nodes * sizeof(struct address));
-    at.rings = at.frames + align(config->frame_ids * sizeof(struct frame_slot));
+    at.nodes = at.engine + mem_align64(engine_mem_size(config->evq, capacity_of(config)));
+    at.links = at.nodes + mem_align64(nodes * sizeof(struct node));
+    at.out = at.links + mem_align64(links * sizeof(struct link));
+    at.addresses = at.out + mem_align64(links * sizeof(uint32_t));
+    at.frames = at.addresses + mem_align64(nodes * nodes * sizeof(struct address));
+    at.rings = at.frames + mem_align64(config->frame_ids * sizeof(struct frame_slot));
     for (uint32_t i = 0; i < config->cable_count; i++) {
         const struct bridge_cable_config *c = &config->cables[i];
 
@@ -183,7 +175,7 @@ static struct layout lay_out(const struct bridge_config *config)
     }
     for (uint32_t i = 0; i < config->node_count; i++) {
         if (config->nodes[i].forward_rate)
-            entries += ring_size((uint64_t)config->nodes[i].backlog + 3);
+            entries += ring_size(config->nodes[i].backlog, 0);
     }
     at.total = at.rings + entries * sizeof(struct entry);
     return at;
@@ -215,8 +207,7 @@ static uint64_t init_nodes(struct bridge *b, const struct bridge_config *config,
             continue;
         node->key = rng_hash_key(config->seed, i);
         node->take_ps = (int64_t)u64_div_ceil((uint64_t)PS_PER_S, from->forward_rate);
-        ring =
-            init_server(&node->server, ring, ring_size((uint64_t)from->backlog + 3), from->backlog);
+        ring = init_server(&node->server, ring, ring_size(from->backlog, 0), from->backlog);
     }
     return ring;
 }
@@ -232,7 +223,6 @@ static uint64_t init_link(struct bridge *b, const struct bridge_config *config, 
         is_back ? (struct bridge_link_ends){c->b, c->a} : (struct bridge_link_ends){c->a, c->b};
     link->rate = is_back ? c->rate_ba : c->rate_ab;
     link->latency_ps = c->latency.ps;
-    link->peer = ix ^ 1;
     link->is_up = true;
     link->is_member = is_back ? c->b_is_member : c->a_is_member;
     link->forwards = link->is_member;
@@ -272,12 +262,11 @@ struct bridge *bridge_init(void *mem, const struct bridge_config *config)
         .frames = layout.frames,
         .node_count = config->node_count,
         .link_count = 2 * config->cable_count,
-        .frame_count = config->frame_ids,
         .age_ps = config->age.ps,
     };
     engine_init(at(b, b->engine), config->evq, capacity_of(config));
-    for (uint32_t i = 0; i < b->frame_count; i++)
-        frame_at(b, i)->next_free = i + 1 < b->frame_count ? i + 1 : ID_NONE;
+    for (uint32_t i = 0; i < config->frame_ids; i++)
+        frame_at(b, i)->next_free = i + 1 < config->frame_ids ? i + 1 : ID_NONE;
     ring = init_nodes(b, config, ring);
     for (uint32_t i = 0; i < b->link_count; i++)
         ring = init_link(b, config, i, ring);
@@ -333,6 +322,14 @@ static inline bool serve(struct bridge *b, struct server *s, const struct entry 
     return true;
 }
 
+/* How long it has had nothing to do. */
+static inline int64_t idle_since(const struct server *s, int64_t now_ps)
+{
+    int64_t from_ps = s->free_ps > 0 ? s->free_ps : 0;
+
+    return now_ps > from_ps ? now_ps - from_ps : 0;
+}
+
 static inline void expect(struct bridge *b, struct server *s, uint32_t kind, uint32_t ix)
 {
     if (s->head == s->tail) {
@@ -357,15 +354,14 @@ static inline void put(struct bridge *b, uint32_t ix, uint32_t frame, int64_t no
 {
     struct link *link = link_at(b, ix);
     struct server *s = &link->server;
-    int64_t gap_ps = now_ps - (s->free_ps > 0 ? s->free_ps : 0);
+    int64_t idle_ps = idle_since(s, now_ps);
 
     if (!serve(b, s, &(struct entry){.begin_ps = now_ps, .frame = frame},
                send_ps(link, frame_at(b, frame)->frame.size), link->latency_ps)) {
         link->count.drops++;
         return;
     }
-    if (gap_ps > 0)
-        link->count.idle_ps += gap_ps;
+    link->count.idle_ps += idle_ps;
     if (s->due_ps < 0)
         expect(b, s, KIND_ARRIVE, ix);
 }
@@ -444,15 +440,14 @@ static void take_in(struct bridge *b, uint32_t ix, const struct entry *entry,
 {
     struct node *node = node_at(b, ix);
     struct server *s = &node->server;
-    int64_t gap_ps;
+    int64_t idle_ps = idle_since(s, entry->begin_ps);
 
     if (node->take_ps == 0) {
         handle(b, ix, entry, hooks);
         return;
     }
-    gap_ps = entry->begin_ps - (s->free_ps > 0 ? s->free_ps : 0);
     if (serve(b, s, entry, draw_take_ps(node), 0)) {
-        node->count.idle_ps += gap_ps > 0 ? gap_ps : 0;
+        node->count.idle_ps += idle_ps;
         if (s->due_ps < 0)
             expect(b, s, KIND_TAKE, ix);
     } else {
@@ -480,7 +475,7 @@ static void arrive(struct bridge *b, uint32_t ix, int64_t now_ps, const struct b
     link->count.frames++;
     link->count.bytes += frame_at(b, entry.frame)->frame.size.bytes;
     entry.begin_ps = now_ps;
-    entry.port = link->peer;
+    entry.port = ix ^ 1;
     take_in(b, link->ends.to, &entry, hooks);
 }
 
@@ -490,12 +485,11 @@ static void take(struct bridge *b, uint32_t ix, const struct bridge_hooks *hooks
     struct entry entry = pop(b, &node->server);
 
     expect(b, &node->server, KIND_TAKE, ix);
-    node->count.taken++;
+    node->count.frames++;
     handle(b, ix, &entry, hooks);
 }
 
-simtime bridge_run(struct bridge *b, simtime until, const struct bridge_hooks *hooks,
-                   const bool *stop)
+void bridge_run(struct bridge *b, simtime until, const struct bridge_hooks *hooks)
 {
     struct engine *engine = bridge_engine(b);
     struct evq_event event;
@@ -507,11 +501,8 @@ simtime bridge_run(struct bridge *b, simtime until, const struct bridge_hooks *h
         } else if (node_at(b, event.arg)->server.due_ps == event.at.ps) {
             take(b, event.arg, hooks);
         }
-        if (stop && *stop)
-            return event.at;
     }
     engine_advance(engine, until);
-    return until;
 }
 
 void bridge_skip(struct bridge *b, simspan span)
@@ -549,12 +540,12 @@ bool bridge_node_is_busy(const struct bridge *b, uint32_t node)
     return is_busy(b, &node_at(b, node)->server);
 }
 
-const struct bridge_link_count *bridge_link(const struct bridge *b, uint32_t link)
+const struct bridge_count *bridge_link(const struct bridge *b, uint32_t link)
 {
     return &link_at(b, link)->count;
 }
 
-const struct bridge_node_count *bridge_node(const struct bridge *b, uint32_t node)
+const struct bridge_count *bridge_node(const struct bridge *b, uint32_t node)
 {
     return &node_at(b, node)->count;
 }

@@ -66,18 +66,12 @@ struct bridge_hooks {
     void (*heard)(void *ctx, uint32_t node, const struct bridge_frame *frame);
 };
 
-/* Since the start. Counters of links are by link, of software by node. */
-struct bridge_link_count {
-    uint64_t frames; /* that the far machine received */
-    uint64_t bytes;  /* of these */
-    uint64_t drops;  /* no room in the queue */
-    int64_t idle_ps; /* time with nothing to send, up to the last frame accepted */
-};
-
-struct bridge_node_count {
-    uint64_t taken; /* frames that the software handled */
-    uint64_t drops; /* no room in the backlog */
-    int64_t idle_ps;
+/* Since the start, of a link or of a machine's software. */
+struct bridge_count {
+    uint64_t frames; /* that the far machine received, or that the software took */
+    uint64_t bytes;  /* of these; links only */
+    uint64_t drops;  /* no room in the queue or in the backlog */
+    int64_t idle_ps; /* time with nothing to do, up to the last frame accepted */
 };
 
 size_t bridge_mem_size(const struct bridge_config *config);
@@ -88,10 +82,8 @@ struct engine *bridge_engine(struct bridge *b);
 /* A machine sends a frame of its own: for everybody out of every member port that forwards, for
  * one out of the port where its address was seen, or of all. False when frame_ids are used up. */
 bool bridge_send(struct bridge *b, uint32_t node, const struct bridge_frame *frame);
-/* Moves all frames until `until`. Stops early, at an event, when *stop becomes true (may be NULL).
- * Returns the time that was reached. */
-simtime bridge_run(struct bridge *b, simtime until, const struct bridge_hooks *hooks,
-                   const bool *stop);
+/* Moves all frames until `until`. */
+void bridge_run(struct bridge *b, simtime until, const struct bridge_hooks *hooks);
 /* Lets time pass that the frames do not see: they stay where they are, addresses age. */
 void bridge_skip(struct bridge *b, simspan span);
 
@@ -103,8 +95,8 @@ uint32_t bridge_link_count_of(const struct bridge *b);
 /* Counters, and what serves: true while a frame is on the wire or in the software's hands. */
 bool bridge_link_is_busy(const struct bridge *b, uint32_t link);
 bool bridge_node_is_busy(const struct bridge *b, uint32_t node);
-const struct bridge_link_count *bridge_link(const struct bridge *b, uint32_t link);
-const struct bridge_node_count *bridge_node(const struct bridge *b, uint32_t node);
+const struct bridge_count *bridge_link(const struct bridge *b, uint32_t link);
+const struct bridge_count *bridge_node(const struct bridge *b, uint32_t node);
 
 /* What the graph says: two ends of a link. */
 struct bridge_link_ends {

@@ -28,18 +28,13 @@
 #define CARRIED_PARTS  100U /* carried frames agree to one part in so many */
 #define SPANS_FIRST    8U
 
-struct window {
-    uint64_t frames, bytes, drops;
-    int64_t idle_ps;
-};
-
 struct hybrid {
     struct arena *arena;
     struct bridge_config config;
     struct bridge *bridge;
     struct law law;
-    struct window *links;         /* counters when the window began */
-    struct window *nodes;         /* bytes unused */
+    struct bridge_count *links;   /* when the window began */
+    struct bridge_count *nodes;   /* as well */
     struct hybrid_count *by_law;  /* [links]: of the spans that ended */
     struct hybrid_count *by_node; /* [nodes] */
     simspan ahead;                /* hybrid time less the engine's */
@@ -48,9 +43,8 @@ struct hybrid {
     uint32_t windows;   /* in a row that showed saturation */
     bool frames_only;
     bool is_fluid;
-    simtime saturated_at; /* hybrid time */
-    simtime fluid_since;  /* hybrid time */
-    struct hybrid_span *spans;
+    simtime saturated_at;      /* hybrid time */
+    struct hybrid_span *spans; /* the last began when is_fluid became true */
     size_t span_count, span_room;
 };
 
@@ -96,8 +90,8 @@ struct hybrid *hybrid_new(struct arena *arena, const struct hybrid_config *confi
                 .nodes = arena_alloc_array(arena, nodes, sizeof(struct law_node)),
                 .node_count = nodes,
             },
-        .links = arena_alloc_array(arena, links, sizeof(struct window)),
-        .nodes = arena_alloc_array(arena, nodes, sizeof(struct window)),
+        .links = arena_alloc_array(arena, links, sizeof(struct bridge_count)),
+        .nodes = arena_alloc_array(arena, nodes, sizeof(struct bridge_count)),
         .by_law = arena_alloc_array(arena, links, sizeof(struct hybrid_count)),
         .by_node = arena_alloc_array(arena, nodes, sizeof(struct hybrid_count)),
         .window = choose_window(&config->bridge),
@@ -113,41 +107,27 @@ static simtime engine_time(const struct hybrid *h)
     return engine_now(bridge_engine(h->bridge));
 }
 
-static struct window read_link(const struct hybrid *h, uint32_t ix)
+static struct bridge_count since(const struct bridge_count *now, const struct bridge_count *then)
 {
-    const struct bridge_link_count *c = bridge_link(h->bridge, ix);
-
-    return (struct window){c->frames, c->bytes, c->drops, c->idle_ps};
-}
-
-static struct window read_node(const struct hybrid *h, uint32_t ix)
-{
-    const struct bridge_node_count *c = bridge_node(h->bridge, ix);
-
-    return (struct window){c->taken, 0, c->drops, c->idle_ps};
-}
-
-static struct window since(struct window now, const struct window *then)
-{
-    return (struct window){
-        .frames = now.frames - then->frames,
-        .bytes = now.bytes - then->bytes,
-        .drops = now.drops - then->drops,
-        .idle_ps = now.idle_ps - then->idle_ps,
+    return (struct bridge_count){
+        .frames = now->frames - then->frames,
+        .bytes = now->bytes - then->bytes,
+        .drops = now->drops - then->drops,
+        .idle_ps = now->idle_ps - then->idle_ps,
     };
 }
 
 static void begin_window(struct hybrid *h)
 {
     for (uint32_t i = 0; i < h->law.link_count; i++)
-        h->links[i] = read_link(h, i);
+        h->links[i] = *bridge_link(h->bridge, i);
     for (uint32_t i = 0; i < h->law.node_count; i++)
-        h->nodes[i] = read_node(h, i);
+        h->nodes[i] = *bridge_node(h->bridge, i);
     h->window_end = simtime_add(engine_time(h), h->window);
 }
 
 /* Frames of the size seen in the window that fill the cable. */
-static uint64_t full_rate(const struct hybrid *h, uint32_t ix, const struct window *seen)
+static uint64_t full_rate(const struct hybrid *h, uint32_t ix, const struct bridge_count *seen)
 {
     const struct bridge_cable_config *c = &h->config.cables[ix / 2];
     bitrate rate = ix % 2 ? c->rate_ba : c->rate_ab;
@@ -168,7 +148,7 @@ static void set_up_law(struct hybrid *h)
     for (uint32_t i = 0; i < h->law.link_count; i++) {
         struct law_link *link = &h->law.links[i];
         struct bridge_link_ends ends = bridge_link_ends(h->bridge, i);
-        struct window seen = since(read_link(h, i), &h->links[i]);
+        struct bridge_count seen = since(bridge_link(h->bridge, i), &h->links[i]);
 
         link->from = ends.from;
         link->to = ends.to;
@@ -181,7 +161,7 @@ static void set_up_law(struct hybrid *h)
 }
 
 /* Does a link look as the law says? */
-static bool agrees(const struct hybrid *h, uint32_t ix, const struct window *seen)
+static bool agrees(const struct hybrid *h, uint32_t ix, const struct bridge_count *seen)
 {
     const struct law_link *link = &h->law.links[ix];
 
@@ -208,7 +188,7 @@ static bool looks_saturated(struct hybrid *h)
     if (!law_solve(&h->law))
         return false;
     for (uint32_t i = 0; i < h->law.link_count; i++) {
-        struct window seen = since(read_link(h, i), &h->links[i]);
+        struct bridge_count seen = since(bridge_link(h->bridge, i), &h->links[i]);
 
         if (!agrees(h, i, &seen))
             return false;
@@ -218,7 +198,7 @@ static bool looks_saturated(struct hybrid *h)
     }
     for (uint32_t i = 0; i < h->law.node_count; i++) {
         const struct law_node *node = &h->law.nodes[i];
-        struct window seen = since(read_node(h, i), &h->nodes[i]);
+        struct bridge_count seen = since(bridge_node(h->bridge, i), &h->nodes[i]);
 
         if (node->most && node->arriving > node->most &&
             (seen.idle_ps > 0 || !bridge_node_is_busy(h->bridge, i)))
@@ -229,6 +209,11 @@ static bool looks_saturated(struct hybrid *h)
         return false;
     return (carried > expected ? carried - expected : expected - carried) <=
            expected / CARRIED_PARTS;
+}
+
+simtime hybrid_now(const struct hybrid *h)
+{
+    return simtime_add(engine_time(h), h->ahead);
 }
 
 static void add_span(struct hybrid *h)
@@ -242,12 +227,7 @@ static void add_span(struct hybrid *h)
         h->spans = spans;
         h->span_room = room;
     }
-    h->spans[h->span_count++] = (struct hybrid_span){h->fluid_since, h->fluid_since};
-}
-
-simtime hybrid_now(const struct hybrid *h)
-{
-    return simtime_add(engine_time(h), h->ahead);
+    h->spans[h->span_count++] = (struct hybrid_span){hybrid_now(h), hybrid_now(h)};
 }
 
 static void end_window(struct hybrid *h)
@@ -260,8 +240,12 @@ static void end_window(struct hybrid *h)
         return;
     }
     h->is_fluid = true;
-    h->fluid_since = hybrid_now(h);
     add_span(h);
+}
+
+static struct hybrid_count add(struct hybrid_count a, struct hybrid_count b)
+{
+    return (struct hybrid_count){a.frames + b.frames, a.drops + b.drops};
 }
 
 /* What the law adds since the fluid span began. */
@@ -284,7 +268,8 @@ static struct hybrid_count count_node(const struct hybrid *h, uint32_t ix, simsp
 
 static simspan fluid_span(const struct hybrid *h)
 {
-    return h->is_fluid ? simtime_since(hybrid_now(h), h->fluid_since) : (simspan){0};
+    return h->is_fluid ? simtime_since(hybrid_now(h), h->spans[h->span_count - 1].from)
+                       : (simspan){0};
 }
 
 /* Back to frames, where they were. */
@@ -292,18 +277,10 @@ static void leave_fluid(struct hybrid *h)
 {
     simspan span = fluid_span(h);
 
-    for (uint32_t i = 0; i < h->law.link_count; i++) {
-        struct hybrid_count more = count_link(h, i, span);
-
-        h->by_law[i].frames += more.frames;
-        h->by_law[i].drops += more.drops;
-    }
-    for (uint32_t i = 0; i < h->law.node_count; i++) {
-        struct hybrid_count more = count_node(h, i, span);
-
-        h->by_node[i].frames += more.frames;
-        h->by_node[i].drops += more.drops;
-    }
+    for (uint32_t i = 0; i < h->law.link_count; i++)
+        h->by_law[i] = add(h->by_law[i], count_link(h, i, span));
+    for (uint32_t i = 0; i < h->law.node_count; i++)
+        h->by_node[i] = add(h->by_node[i], count_node(h, i, span));
     h->is_fluid = false;
 }
 
@@ -323,7 +300,7 @@ void hybrid_run(struct hybrid *h, simtime until, const struct bridge_hooks *hook
 
         if (!h->frames_only)
             goal = simtime_min(goal, h->window_end);
-        (void)bridge_run(h->bridge, goal, hooks, NULL);
+        bridge_run(h->bridge, goal, hooks);
         if (!h->frames_only && goal.ps == h->window_end.ps)
             end_window(h);
     }
@@ -394,20 +371,18 @@ void hybrid_set_forwarding(struct hybrid *h, uint32_t link, bool forwards)
 
 struct hybrid_count hybrid_link(const struct hybrid *h, uint32_t ix)
 {
-    const struct bridge_link_count *c = bridge_link(h->bridge, ix);
-    struct hybrid_count more = count_link(h, ix, fluid_span(h));
+    const struct bridge_count *c = bridge_link(h->bridge, ix);
+    struct hybrid_count by_law = add(h->by_law[ix], count_link(h, ix, fluid_span(h)));
 
-    return (struct hybrid_count){c->frames + h->by_law[ix].frames + more.frames,
-                                 c->drops + h->by_law[ix].drops + more.drops};
+    return add((struct hybrid_count){c->frames, c->drops}, by_law);
 }
 
 struct hybrid_count hybrid_node(const struct hybrid *h, uint32_t ix)
 {
-    const struct bridge_node_count *c = bridge_node(h->bridge, ix);
-    struct hybrid_count more = count_node(h, ix, fluid_span(h));
+    const struct bridge_count *c = bridge_node(h->bridge, ix);
+    struct hybrid_count by_law = add(h->by_node[ix], count_node(h, ix, fluid_span(h)));
 
-    return (struct hybrid_count){c->taken + h->by_node[ix].frames + more.frames,
-                                 c->drops + h->by_node[ix].drops + more.drops};
+    return add((struct hybrid_count){c->frames, c->drops}, by_law);
 }
 
 const struct hybrid_span *hybrid_spans(const struct hybrid *h, size_t *ret_count)

@@ -7,9 +7,8 @@
 #include <stdint.h>
 
 /* Rates are frames in a million seconds: whole numbers that keep six decimals of a frame a second.
- * At most LAW_RATE_MAX, ten thousand million frames a second. */
-#define LAW_SECONDS  UINT64_C(1000000)
-#define LAW_RATE_MAX UINT64_C(10000000000000000)
+ * At most ten thousand million frames a second. */
+#define LAW_SECONDS UINT64_C(1000000)
 
 struct law_link {
     uint32_t from, to; /* nodes */

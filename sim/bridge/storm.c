@@ -50,7 +50,6 @@ struct waiting_ping {
 struct storm {
     const struct storm_input *input;
     struct storm_result *ret;
-    struct arena *arena;
     struct hybrid *h;
     struct timer *sources, *actions, *pings;
     struct waiting_ping *waiting; /* [ping_count] */
@@ -64,9 +63,7 @@ struct storm {
 
 static bool is_forwarder(const struct cluster_host *host, const struct cluster_port *port)
 {
-    bool is_box = host->model->kind == MACHINE_HUB || host->model->kind == MACHINE_SWITCH;
-
-    return is_box || port->is_bridge_member;
+    return machine_forwards(host->model) || port->is_bridge_member;
 }
 
 static bool end_is_member(const struct cluster *cluster, struct cluster_end end)
@@ -85,7 +82,7 @@ static struct bridge_node_config describe_node(const struct storm_input *input, 
         if (host->ports[i].cable.ix != ID_NONE)
             node.is_bridge = node.is_bridge || is_forwarder(host, &host->ports[i]);
     }
-    if (host->model->kind != MACHINE_HUB && host->model->kind != MACHINE_SWITCH)
+    if (!machine_forwards(host->model))
         node.forward_rate = input->model->forward_rate;
     return node;
 }
@@ -132,27 +129,26 @@ static struct hybrid *build(const struct storm_input *input, struct arena *arena
     return hybrid_new(arena, &config);
 }
 
-static uint64_t sum_frames(const struct storm *s, uint64_t *ret_drops)
+/* Frames that passed a cable, and drops by cables and by software. */
+static struct hybrid_count sum_all(const struct storm *s)
 {
-    uint64_t frames = 0;
+    struct hybrid_count sum = {0};
 
-    *ret_drops = 0;
     for (uint32_t i = 0; i < 2 * s->input->cluster->cable_count; i++) {
         struct hybrid_count count = hybrid_link(s->h, i);
 
-        frames += count.frames;
-        *ret_drops += count.drops;
+        sum.frames += count.frames;
+        sum.drops += count.drops;
     }
     for (uint32_t i = 0; i < s->input->cluster->host_count; i++)
-        *ret_drops += hybrid_node(s->h, i).drops;
-    return frames;
+        sum.drops += hybrid_node(s->h, i).drops;
+    return sum;
 }
 
 /* After each step: has a storm begun, or ended? */
 static void look(struct storm *s)
 {
-    uint64_t drops;
-    uint64_t frames = sum_frames(s, &drops);
+    uint64_t frames = sum_all(s).frames;
 
     if (frames > s->excused && !s->is_storming) {
         s->is_storming = true;
@@ -351,10 +347,14 @@ static void take_sample(struct storm *s)
     static const uint32_t series[SAMPLES_DECADE] = {100, 125, 160, 200, 250,
                                                     315, 400, 500, 630, 800};
     int64_t decade_ps = PS_PER_US / 100;
-    struct storm_sample sample = {.at = hybrid_now(s->h), .alive = hybrid_alive(s->h)};
+    struct hybrid_count sum = sum_all(s);
 
-    sample.frames = sum_frames(s, &sample.drops);
-    s->ret->samples[s->ret->sample_count++] = sample;
+    s->ret->samples[s->ret->sample_count++] = (struct storm_sample){
+        .at = hybrid_now(s->h),
+        .frames = sum.frames,
+        .drops = sum.drops,
+        .alive = hybrid_alive(s->h),
+    };
     s->sample_step++;
     for (uint32_t i = 0; i < s->sample_step / SAMPLES_DECADE; i++)
         decade_ps *= 10;
@@ -410,10 +410,9 @@ static void run(struct storm *s)
         settle_ping(s, i);
 }
 
-static void start_timers(struct storm *s)
+static void start_timers(struct storm *s, struct arena *arena)
 {
     const struct storm_input *input = s->input;
-    struct arena *arena = s->arena;
 
     s->sources = arena_alloc_array(arena, input->source_count, sizeof *s->sources);
     s->actions = arena_alloc_array(arena, input->action_count, sizeof *s->actions);
@@ -451,7 +450,8 @@ static void add_hosts(struct storm *s)
 void storm_run(const struct storm_input *input, struct arena *arena, struct storm_result *ret)
 {
     const struct cluster *cluster = input->cluster;
-    struct storm s = {.input = input, .ret = ret, .arena = arena, .h = build(input, arena)};
+    struct storm s = {.input = input, .ret = ret, .h = build(input, arena)};
+    struct hybrid_count sum;
 
     *ret = (struct storm_result){
         .began = simtime_never(),
@@ -463,9 +463,11 @@ void storm_run(const struct storm_input *input, struct arena *arena, struct stor
     };
     for (size_t i = 0; i < input->ping_count; i++)
         ret->pings[i].first_lost = simtime_never();
-    start_timers(&s);
+    start_timers(&s, arena);
     run(&s);
-    ret->frames = sum_frames(&s, &ret->drops);
+    sum = sum_all(&s);
+    ret->frames = sum.frames;
+    ret->drops = sum.drops;
     ret->saturated_at = hybrid_saturated_at(s.h);
     ret->fluid = hybrid_spans(s.h, &ret->fluid_count);
     add_hosts(&s);

@@ -64,6 +64,12 @@ static bool is_designated(const struct step *s, const struct port *port)
     return port->best.bridge == s->bridge->id && port->best.port == port->number;
 }
 
+/* Is it a port of this bridge, with a cable? */
+static bool takes_part(const struct step *s, const struct port *port)
+{
+    return port->bridge == s->ix && port->state != STP_DISABLED;
+}
+
 static bool is_root(const struct step *s)
 {
     return s->bridge->root_port == ID_NONE;
@@ -78,8 +84,8 @@ static void set_state(const struct step *s, struct port *port, enum stp_state st
         s->hooks->state(s->hooks->ctx, (uint32_t)(port - s->stp->ports), state);
 }
 
-/* Negative: a is better. Roots, costs, bridges and ports in turn; the less, the better. */
-static int compare(const struct stp_message *a, const struct stp_message *b)
+/* Negative: a is better. Roots, costs and bridges in turn; the less, the better. */
+static int compare_ways(const struct stp_message *a, const struct stp_message *b)
 {
     if (a->root != b->root)
         return a->root < b->root ? -1 : 1;
@@ -87,7 +93,15 @@ static int compare(const struct stp_message *a, const struct stp_message *b)
         return a->cost < b->cost ? -1 : 1;
     if (a->bridge != b->bridge)
         return a->bridge < b->bridge ? -1 : 1;
-    return (a->port > b->port) - (a->port < b->port);
+    return 0;
+}
+
+/* The same, and then ports. */
+static int compare(const struct stp_message *a, const struct stp_message *b)
+{
+    int order = compare_ways(a, b);
+
+    return order != 0 ? order : (a->port > b->port) - (a->port < b->port);
 }
 
 static struct stp_message own_message(const struct step *s, const struct port *port)
@@ -127,7 +141,6 @@ static void transmit(const struct step *s, struct port *port)
     message.age = age_to_send(s);
     if (message.age.ps >= s->stp->times.max_age.ps)
         return;
-    port->is_pending = false;
     port->hold_until = simtime_add(s->stp->now, s->stp->times.hold);
     if (s->hooks && s->hooks->send)
         s->hooks->send(s->hooks->ctx, (uint32_t)(port - s->stp->ports), &message);
@@ -138,7 +151,7 @@ static void generate(const struct step *s)
     for (uint32_t i = 0; i < s->stp->port_count; i++) {
         struct port *port = &s->stp->ports[i];
 
-        if (port->bridge == s->ix && port->state != STP_DISABLED && is_designated(s, port))
+        if (takes_part(s, port) && is_designated(s, port))
             transmit(s, port);
     }
 }
@@ -161,8 +174,7 @@ static void select_root(const struct step *s)
         const struct port *port = &s->stp->ports[i];
         struct stp_message way = way_by(port);
 
-        if (port->bridge != s->ix || port->state == STP_DISABLED || is_designated(s, port) ||
-            way.root >= s->bridge->id)
+        if (!takes_part(s, port) || is_designated(s, port) || way.root >= s->bridge->id)
             continue;
         if (s->bridge->root_port == ID_NONE || compare(&way, &best) < 0) {
             best = way;
@@ -179,7 +191,7 @@ static void select_designated(const struct step *s)
         struct port *port = &s->stp->ports[i];
         struct stp_message own = own_message(s, port);
 
-        if (port->bridge != s->ix || port->state == STP_DISABLED)
+        if (!takes_part(s, port))
             continue;
         if (is_designated(s, port) || port->best.root != s->bridge->root ||
             compare(&own, &port->best) <= 0)
@@ -192,7 +204,7 @@ static void select_states(const struct step *s)
     for (uint32_t i = 0; i < s->stp->port_count; i++) {
         struct port *port = &s->stp->ports[i];
 
-        if (port->bridge != s->ix || port->state == STP_DISABLED)
+        if (!takes_part(s, port))
             continue;
         if (i != s->bridge->root_port && !is_designated(s, port)) {
             port->delay_until = simtime_never();
@@ -264,15 +276,11 @@ struct stp *stp_new(struct arena *arena, const struct stp_config *config, simtim
 static bool supersedes(const struct step *s, const struct port *port,
                        const struct stp_message *message)
 {
-    const struct stp_message *best = &port->best;
+    int order = compare_ways(message, &port->best);
 
-    if (message->root != best->root)
-        return message->root < best->root;
-    if (message->cost != best->cost)
-        return message->cost < best->cost;
-    if (message->bridge != best->bridge)
-        return message->bridge < best->bridge;
-    return message->bridge != s->bridge->id || message->port <= best->port;
+    if (order != 0)
+        return order < 0;
+    return message->bridge != s->bridge->id || message->port <= port->best.port;
 }
 
 void stp_receive(struct stp *stp, uint32_t ix, const struct stp_message *message, simtime now,
@@ -337,10 +345,12 @@ static void run_port(const struct step *s, struct port *port)
     simtime now = s->stp->now;
 
     if (port->hold_until.ps <= now.ps) {
+        bool was_pending = port->is_pending;
+
         port->hold_until = simtime_never();
-        if (port->is_pending && port->state != STP_DISABLED && is_designated(s, port))
+        port->is_pending = false;
+        if (was_pending && port->state != STP_DISABLED && is_designated(s, port))
             transmit(s, port);
-        port->is_pending = port->is_pending && port->hold_until.ps != SIMTIME_NEVER_PS;
     }
     if (port->state == STP_DISABLED)
         return;

@@ -9,55 +9,25 @@
 #include "sim/bridge/bridge.h"
 #include "sim/bridge/hybrid.h"
 #include "tests/bench/bench.h"
-
-#define NODES_MAX  16U
-#define CABLES_MAX (NODES_MAX * (NODES_MAX - 1) / 2)
+#include "tests/unit/bridge/support/net.h"
 
 struct mesh {
-    struct bridge_node_config nodes[NODES_MAX];
-    struct bridge_cable_config cables[CABLES_MAX];
+    struct net net; /* its configuration only */
     struct hybrid_config config;
     simspan span;
     struct arena arena;
     struct hybrid *hybrid;
 };
 
-/* 80 Gb/s, 1 us, frames of 1,500 bytes, queues of 64; `rate` frames a second in software, or 0. */
+/* `rate` frames a second in software, or 0: hardware, and then never by the law. */
 static void mesh_init(struct mesh *mesh, uint32_t nodes, uint64_t rate, simspan span)
 {
-    uint32_t cables = 0;
-
-    *mesh = (struct mesh){.span = span};
-    for (uint32_t a = 0; a < nodes; a++) {
-        mesh->nodes[a] =
-            (struct bridge_node_config){.is_bridge = true, .forward_rate = rate, .backlog = 64};
-        for (uint32_t b = a + 1; b < nodes; b++)
-            mesh->cables[cables++] = (struct bridge_cable_config){
-                .a = a,
-                .b = b,
-                .a_is_member = true,
-                .b_is_member = true,
-                .rate_ab = {UINT64_C(80000000000)},
-                .rate_ba = {UINT64_C(80000000000)},
-                .latency = {PS_PER_US},
-            };
-    }
-    mesh->config = (struct hybrid_config){
-        .bridge =
-            {
-                .nodes = mesh->nodes,
-                .node_count = nodes,
-                .cables = mesh->cables,
-                .cable_count = cables,
-                .queue = 64,
-                .age = {300 * PS_PER_S},
-                .frame = {1500},
-                .largest = {1500},
-                .frame_ids = 16,
-                .evq = EVQ_CALENDAR,
-            },
-        .frames_only = rate == 0,
-    };
+    *mesh = (struct mesh){.net = net_new(nodes), .span = span};
+    net_join_all(&mesh->net);
+    net_limit(&mesh->net, rate);
+    mesh->net.config.frame.bytes = 1500;
+    mesh->config =
+        (struct hybrid_config){.bridge = *net_config(&mesh->net), .frames_only = rate == 0};
 }
 
 static void prepare(void *ctx)

@@ -19,9 +19,7 @@ static void bench_build(struct bench *bench, bool frames_only)
 {
     struct hybrid_config config = {.frames_only = frames_only};
 
-    bench->net.config.nodes = bench->net.nodes;
-    bench->net.config.cables = bench->net.cables;
-    config.bridge = bench->net.config;
+    config.bridge = *net_config(&bench->net);
     arena_init(&bench->arena);
     bench->h = hybrid_new(&bench->arena, &config);
     cr_assert(hybrid_send(bench->h, 0, &spark));
@@ -59,12 +57,30 @@ static uint64_t apart(uint64_t a, uint64_t b)
     return a > b ? a - b : b - a;
 }
 
+/* What came through, or was dropped, both ways. */
+struct pair {
+    struct hybrid_count mixed, plain;
+    uint64_t ppm; /* they are apart by at most so many millionths */
+    const char *name, *passed, *dropped;
+};
+
+static void expect_near(const struct pair *pair)
+{
+    const struct hybrid_count *a = &pair->mixed;
+    const struct hybrid_count *b = &pair->plain;
+
+    cr_expect_leq(apart(a->frames, b->frames) * 1000000, b->frames * pair->ppm,
+                  "%s: %" PRIu64 " %s against %" PRIu64, pair->name, a->frames, pair->passed,
+                  b->frames);
+    cr_expect_leq(apart(a->drops, b->drops) * 1000000, b->drops * pair->ppm,
+                  "%s: %" PRIu64 " %s against %" PRIu64, pair->name, a->drops, pair->dropped,
+                  b->drops);
+}
+
 /* The same storm both ways; apart by at most `ppm` millionths. */
 static void compare(struct bench *mixed, int64_t until_ps, uint64_t ppm, const char *name)
 {
     struct bench plain = {.net = mixed->net};
-    struct hybrid_count a;
-    struct hybrid_count b;
 
     bench_build(mixed, false);
     bench_build(&plain, true);
@@ -72,18 +88,8 @@ static void compare(struct bench *mixed, int64_t until_ps, uint64_t ppm, const c
     hybrid_run(plain.h, (simtime){until_ps}, NULL);
     cr_expect(hybrid_is_fluid(mixed->h), "%s: saturated", name);
     cr_expect_not(hybrid_is_fluid(plain.h));
-    a = add_links(mixed);
-    b = add_links(&plain);
-    cr_expect_leq(apart(a.frames, b.frames) * 1000000, b.frames * ppm,
-                  "%s: %" PRIu64 " frames against %" PRIu64, name, a.frames, b.frames);
-    cr_expect_leq(apart(a.drops, b.drops) * 1000000, b.drops * ppm,
-                  "%s: %" PRIu64 " drops against %" PRIu64, name, a.drops, b.drops);
-    a = add_nodes(mixed);
-    b = add_nodes(&plain);
-    cr_expect_leq(apart(a.frames, b.frames) * 1000000, b.frames * ppm,
-                  "%s: %" PRIu64 " taken against %" PRIu64, name, a.frames, b.frames);
-    cr_expect_leq(apart(a.drops, b.drops) * 1000000, b.drops * ppm,
-                  "%s: %" PRIu64 " refused against %" PRIu64, name, a.drops, b.drops);
+    expect_near(&(struct pair){add_links(mixed), add_links(&plain), ppm, name, "frames", "drops"});
+    expect_near(&(struct pair){add_nodes(mixed), add_nodes(&plain), ppm, name, "taken", "refused"});
     bench_done(mixed);
     bench_done(&plain);
 }
@@ -114,11 +120,7 @@ Test(hybrid, an_irregular_graph_counts_as_frames_do)
 {
     struct bench bench = {.net = net_new(8)};
 
-    for (uint32_t i = 0; i < 6; i++)
-        net_join(&bench.net, i, (i + 1) % 6);
-    net_join(&bench.net, 0, 3);
-    net_join(&bench.net, 5, 6);
-    net_join(&bench.net, 6, 7);
+    net_join_irregular(&bench.net);
     compare(&bench, 10 * PS_PER_MS, 1000, "irregular");
 }
 
@@ -128,8 +130,7 @@ Test(hybrid, one_ring_stays_with_frames)
     struct bench bench = {.net = net_new(6)};
     size_t spans;
 
-    for (uint32_t i = 0; i < 6; i++)
-        net_join(&bench.net, i, (i + 1) % 6);
+    net_join_ring(&bench.net, 6);
     bench_build(&bench, false);
     hybrid_run(bench.h, (simtime){50 * PS_PER_MS}, NULL);
     cr_expect_not(hybrid_is_fluid(bench.h));
@@ -144,8 +145,7 @@ Test(hybrid, a_ring_that_was_filled_is_full)
 {
     struct bench bench = {.net = net_new(3)};
 
-    for (uint32_t i = 0; i < 3; i++)
-        net_join(&bench.net, i, (i + 1) % 3);
+    net_join_ring(&bench.net, 3);
     net_limit(&bench.net, 200000);
     bench_build(&bench, false);
     for (int64_t ms = 1; ms < 2000; ms++) {

@@ -34,12 +34,12 @@ static struct rates add_rates(const struct law *law)
     return sum;
 }
 
-/* |a - b| of b, in parts per thousand, at most. */
-static bool is_near(uint64_t a, uint64_t b, uint64_t permille10)
+/* Are they apart by at most so many ten thousandths of b? */
+static bool is_near(uint64_t a, uint64_t b, uint64_t parts)
 {
     uint64_t apart = a > b ? a - b : b - a;
 
-    return apart * 10000 <= b * permille10;
+    return apart * 10000 <= b * parts;
 }
 
 /* Each cable is full, and N - 3 frames are dropped for each that passes. */
@@ -86,22 +86,13 @@ Test(law, full_meshes_of_slow_software)
     }
 }
 
-static void join_irregular(struct net *net)
-{
-    for (uint32_t i = 0; i < 6; i++)
-        net_join(net, i, (i + 1) % 6);
-    net_join(net, 0, 3);
-    net_join(net, 5, 6);
-    net_join(net, 6, 7);
-}
-
 /* A leaf sends nothing back; the rest of a ring with a chord is full. */
 Test(law, ring_with_chord_and_tail)
 {
     struct net net = net_new(8);
     struct law law;
 
-    join_irregular(&net);
+    net_join_irregular(&net);
     net_build(&net);
     law = net_law(&net);
     cr_assert(law_solve(&law));
@@ -181,7 +172,7 @@ Test(law, is_what_frames_do_in_an_irregular_graph)
 {
     struct net net = net_new(8);
 
-    join_irregular(&net);
+    net_join_irregular(&net);
     net_build(&net);
     compare(&net, PS_PER_MS, 21 * PS_PER_MS, "irregular");
 }
@@ -193,8 +184,7 @@ Test(law, is_wrong_for_one_ring_that_did_not_saturate)
     struct law law;
     uint64_t frames;
 
-    for (uint32_t i = 0; i < 6; i++)
-        net_join(&net, i, (i + 1) % 6);
+    net_join_ring(&net, 6);
     net_build(&net);
     law = net_law(&net);
     cr_assert(law_solve(&law));

@@ -79,6 +79,14 @@ static void lab_act(struct lab *lab, enum storm_action_kind kind, int64_t at_ps,
         action->host = lab->bench.cables[what].a.host;
 }
 
+/* Ten times a second. */
+static void lab_ping(struct lab *lab, uint32_t from, uint32_t to)
+{
+    lab->ping = (struct storm_ping){.from = {from}, .to = {to}, .period = {PS_PER_S / 10}};
+    lab->input.pings = &lab->ping;
+    lab->input.ping_count = 1;
+}
+
 static void lab_run(struct lab *lab)
 {
     arena_init(&lab->arena);
@@ -99,9 +107,7 @@ Test(storm, no_loop_no_storm)
     for (uint32_t i = 0; i < 3; i++)
         (void)bench_cluster_add_cable(&lab.bench, i, i + 1);
     lab.source.period.ps = PS_PER_S / 100;
-    lab.ping = (struct storm_ping){.from = {0}, .to = {3}, .period = {PS_PER_S / 10}};
-    lab.input.pings = &lab.ping;
-    lab.input.ping_count = 1;
+    lab_ping(&lab, 0, 3);
     lab_run(&lab);
     cr_expect_not(lab.result.is_storm);
     cr_expect_eq(lab.result.began.ps, SIMTIME_NEVER_PS);
@@ -205,9 +211,7 @@ Test(storm, pings_are_lost_in_it)
     lab_mesh(&lab);
     lab.source.first.ps = 1050 * PS_PER_MS;
     lab.input.duration.ps = 20 * PS_PER_S;
-    lab.ping = (struct storm_ping){.from = {1}, .to = {2}, .period = {PS_PER_S / 10}};
-    lab.input.pings = &lab.ping;
-    lab.input.ping_count = 1;
+    lab_ping(&lab, 1, 2);
     lab_run(&lab);
     cr_expect_eq(lab.result.pings[0].sent, 200);
     cr_expect_geq(lab.result.pings[0].first_lost.ps, PS_PER_S);

@@ -48,18 +48,38 @@ void net_join_all(struct net *net)
     }
 }
 
+void net_join_ring(struct net *net, uint32_t nodes)
+{
+    for (uint32_t i = 0; i < nodes; i++)
+        net_join(net, i, (i + 1) % nodes);
+}
+
+void net_join_irregular(struct net *net)
+{
+    net_join_ring(net, 6);
+    net_join(net, 0, 3);
+    net_join(net, 5, 6);
+    net_join(net, 6, 7);
+}
+
 void net_limit(struct net *net, uint64_t rate)
 {
     for (uint32_t i = 0; i < net->config.node_count; i++)
         net->nodes[i].forward_rate = rate;
 }
 
+const struct bridge_config *net_config(struct net *net)
+{
+    net->config.nodes = net->nodes;
+    net->config.cables = net->cables;
+    return &net->config;
+}
+
 void net_build(struct net *net)
 {
     void *mem;
 
-    net->config.nodes = net->nodes;
-    net->config.cables = net->cables;
+    (void)net_config(net);
     net->mem_size = (bridge_mem_size(&net->config) + 63) / 64 * 64;
     mem = aligned_alloc(64, net->mem_size);
     if (!mem)
@@ -84,7 +104,7 @@ void net_spark(struct net *net)
 
 void net_run(struct net *net, int64_t until_ps)
 {
-    (void)bridge_run(net->bridge, (simtime){until_ps}, NULL, NULL);
+    bridge_run(net->bridge, (simtime){until_ps}, NULL);
 }
 
 struct net_sum net_add(const struct net *net)
@@ -96,7 +116,7 @@ struct net_sum net_add(const struct net *net)
         sum.drops += bridge_link(net->bridge, i)->drops;
     }
     for (uint32_t i = 0; i < net->config.node_count; i++) {
-        sum.taken += bridge_node(net->bridge, i)->taken;
+        sum.taken += bridge_node(net->bridge, i)->frames;
         sum.backlog_drops += bridge_node(net->bridge, i)->drops;
     }
     return sum;

@@ -25,8 +25,14 @@ struct net {
 struct net net_new(uint32_t nodes);
 void net_join(struct net *net, uint32_t a, uint32_t b);
 void net_join_all(struct net *net);
+/* The first so many nodes in a circle. */
+void net_join_ring(struct net *net, uint32_t nodes);
+/* Of 8 nodes: a ring of 6, the chord 0-3 and the tail 5-6-7. */
+void net_join_irregular(struct net *net);
 /* Every machine takes in so many frames a second. */
 void net_limit(struct net *net, uint64_t rate);
+/* The configuration of this very net: it points to its nodes and cables. */
+const struct bridge_config *net_config(struct net *net);
 void net_build(struct net *net);
 void net_done(struct net *net);
 /* Node 0 sends one frame for everybody. */
